@@ -17,6 +17,8 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from tasks.servers.tool import ToolError
+
 Row = TypeVar("Row")
 Seed = Mapping[str, Mapping[str, Any]]
 """A server's seeded state: table name -> key -> frozen row."""
@@ -101,7 +103,8 @@ class Table(Generic[Row]):
         """An unused key `prefix_NNN` that follows from `content` and not from the order of calls.
 
         Two sessions that create the same things in another order end in equal states, so an order-free
-        task has one final digest. Collisions take the next free number.
+        task has one final digest. Collisions take the next free number. Raises ToolError(insufficient)
+        when all numbers are taken.
         """
         low, span = 10 ** (digits - 1), 9 * 10 ** (digits - 1)
         number = zlib.crc32(orjson.dumps([prefix, *content])) % span
@@ -109,7 +112,7 @@ class Table(Generic[Row]):
             key = f"{prefix}_{low + (number + step) % span}"
             if key not in self.base and key not in self.own:
                 return key
-        raise OverflowError(f"table {self.name}: all {span} keys of prefix {prefix} are taken")
+        raise ToolError("insufficient", f"{self.name} is full: all {span} identifiers are taken", "Remove some first.")
 
     def changes(self) -> dict[str, Row | None]:
         """What differs from the seed: key -> row, None where removed. Rows put back equal are no change."""

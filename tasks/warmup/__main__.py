@@ -1,0 +1,79 @@
+"""The warmup stage: `python -m tasks.warmup`. Trains the policy on verified demonstrations of the training tasks.
+
+Writes model/, loss.csv (a DVC plot) and metrics.json. Resumes from its checkpoint after a kill. With steps 0 the
+policy passes through as it is.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tasks.console import progress
+from tasks.policy import Policy, PolicyError, load
+from tasks.records import Task, read_shards
+from tasks.seeds import stream
+from tasks.servers import Environment, environment
+from tasks.stage import Stage, StageError, command
+from tasks.warmup.examples import Example, demonstration, practice
+from tasks.warmup.train import train
+
+EVERY = 20
+"""Steps per row of loss.csv."""
+
+
+def examples_of(policy: Policy, servers: Environment, tasks: Sequence[Task]) -> list[Example]:
+    """Demonstrations that fit the model's context."""
+    context = policy.model.config.max_position_embeddings
+    made = [demonstration(policy.chat, servers, task, policy.system) for task in tasks]
+    return [e for e in made if len(e.ids) <= context]
+
+
+def run(stage: Stage) -> Mapping[str, Any]:
+    """Trains and saves."""
+    import torch
+
+    params, settings = stage.params, stage.params.warmup
+    torch.set_num_threads(params.runtime.threads)
+    torch.manual_seed(params.seed)
+    servers = environment(params.servers.names)
+    try:
+        policy = load(stage.input("policy", "model"), params.policy, params.runtime.device)
+    except PolicyError as error:
+        raise StageError(str(error)) from error
+    tasks = read_shards(stage.input("synthesize", "tasks", "train"), Task)
+    examples = examples_of(policy, servers, tasks)
+    if not examples:
+        raise StageError("no demonstration fits the policy's context: raise policy.scratch.context or lower synthesize.depths")
+
+    def practising(step: int) -> list[Example]:
+        rng = stream(params.seed, "practice", step)
+        return [practice(policy.chat, servers, rng) for _ in range(settings.batch_size)]
+
+    losses: list[tuple[int, float]] = []
+    total = settings.copy_steps + settings.steps
+    with progress("warmup", total) as advance:
+        steps = train(policy.model, policy.chat.pad_id, practising, examples, settings, params.seed, stage.scratch)
+        for step, loss in steps:
+            advance(1, f"loss {loss:.3f}")
+            if step % EVERY == 0 or step + 1 == total:
+                losses.append((step, loss))
+    with (stage.out / "loss.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("step", "loss"), *losses])
+    policy.save(stage.out / "model")
+    return {
+        "examples": len(examples),
+        "left_out_too_long": len(tasks) - len(examples),
+        "loss": losses[-1][1] if losses else 0.0,
+    }
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return command(
+        "warmup", run, argv, sections=("policy", "servers", "warmup"), needs=("policy", "synthesize"), description=__doc__ or ""
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

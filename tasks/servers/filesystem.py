@@ -102,11 +102,14 @@ class Filesystem(Tree, Server):
         depth: Annotated[int, Field(ge=1, le=9, description="Levels to go down.")] = 4,
         limit: Limit = 5,
     ) -> list[t.FolderInfo]:
-        """List the folders below a folder, at any depth, with their numbers of files."""
+        """List the folders below a folder, at any depth: how many files each holds and whether it is locked."""
         top = self._folder(folder).folder
         level = top.rstrip("/").count("/")
         below = sorted(p for p in self.folders if p not in (top, ROOT) and within(p, top) and p.count("/") - level <= depth)
-        return [{"folder": p, "name": base(p), "files": len(self._inside(p))} for p in below[:limit]]
+        rows = [self.folders[p] for p in below[:limit]]
+        return [
+            {"folder": r.folder, "name": base(r.folder), "files": len(self._inside(r.folder)), "locked": r.locked} for r in rows
+        ]
 
     @tool(read_only=True)
     def list_files(self, folder: t.FolderPath, limit: Limit = 5) -> list[t.Entry]:
@@ -194,7 +197,7 @@ class Filesystem(Tree, Server):
 
     @tool(read_only=True)
     def search_files(self, filter: t.Filter, folder: t.FolderPath = ROOT, limit: Limit = 5) -> list[t.Sized]:
-        """List files below a folder that satisfy all conditions of the filter."""
+        """List files below a folder that satisfy all conditions of the filter, the largest first."""
         top, since = self._folder(folder).folder, filter.get("since", "")
         if since:
             _checked_date(since)
@@ -210,7 +213,7 @@ class Filesystem(Tree, Server):
             and (wanted is None or kind(row) == wanted)
             and (not owner or row.owner.lower() == owner)
         ]
-        return [{"file": f.file, "bytes": size(f)} for f in sorted(rows, key=lambda f: f.file)[:limit]]
+        return [{"file": f.file, "bytes": size(f)} for f in sorted(rows, key=lambda f: (-size(f), f.file))[:limit]]
 
     @tool(read_only=True)
     def grep(self, file: t.FilePath, text: Sought, limit: Limit = 5) -> list[t.Line]:

@@ -9,7 +9,7 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from tasks.servers.filesystem_tree import ROOT, File, Folder, Link, Member, Place, Trashed, join, size
+from tasks.servers.filesystem_tree import ROOT, File, Folder, Link, Member, Place, Trashed, join, parent, size
 from tasks.servers.world import World
 
 
@@ -141,23 +141,25 @@ def seeded(world: World) -> dict[str, dict[str, Any]]:
     """Tables of about a dozen folders and two dozen files, two archives, three links and three files in the bin."""
     owners = [person.name for person in world.people()[:4]]
     folders = _folders(world)
+    filled = folders[:-1]  # the last is a leaf and stays empty
     stems = iter(world.picks(FILE_STEMS, FILES + 12))
-    places = [*folders, *(world.choice(folders) for _ in range(FILES - len(folders)))]
-    rows = [_file(world, join(folder, next(stems)), owners) for folder in places]
-    plain = list(rows)
-    rows += [_archive(world, join(world.choice(folders), next(stems)), [next(stems), next(stems)], owners) for _ in range(2)]
-    links = [Link(join(world.choice(folders), next(stems)), row.file) for row in world.rng.sample(plain, 3)]
-    gone = [_file(world, join(world.choice(folders), next(stems)), owners) for _ in range(3)]
+    places = [*filled, *(world.choice(filled) for _ in range(FILES - len(filled)))]
+    plain = [_file(world, join(folder, next(stems)), owners) for folder in places]
+    rows = plain + [
+        _archive(world, join(world.choice(filled), next(stems)), [next(stems), next(stems)], owners) for _ in range(2)
+    ]
+    links = [Link(join(world.choice(filled), next(stems)), row.file) for row in world.rng.sample(plain, 3)]
+    gone = [_file(world, join(world.choice(filled), next(stems)), owners) for _ in range(3)]
     binned = [
         Trashed(key, row, (world.now - dt.timedelta(days=world.rng.randint(0, 20))).date().isoformat())
         for key, row in zip(world.ids("item", len(gone)), gone, strict=True)
     ]
-    locked = world.choice(folders[1:])
+    locked = world.choice([path for path in filled if path != parent(folders[-1])])
     used = sum(map(size, rows)) + sum(map(size, gone))
     return {
         "folders": {ROOT: Folder(ROOT, False)} | {path: Folder(path, path == locked) for path in folders},
         "files": {row.file: row for row in rows},
         "links": {row.link: row for row in links},
         "bin": {row.item_id: row for row in binned},
-        "place": {"here": Place(world.choice([p for p in folders if p != locked]), owners[0], used + QUOTA)},
+        "place": {"here": Place(world.choice([p for p in filled if p != locked]), owners[0], used + QUOTA)},
     }

@@ -151,6 +151,7 @@ class FolderInfo(TypedDict):
     folder: FolderPath
     name: str
     files: int
+    locked: bool
 
 
 class FoundFolder(TypedDict):

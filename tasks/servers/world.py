@@ -36,6 +36,11 @@ class Person:
     phone: str
 
 
+def words(text: str) -> tuple[str, ...]:
+    """A word list written as text: its words, in order."""
+    return tuple(text.split())
+
+
 @cache
 def _split(words: tuple[str, ...], held_out: bool) -> tuple[str, ...]:
     chosen = tuple(w for w in words if (zlib.crc32(w.lower().encode()) % 5 == 0) == held_out)
@@ -51,17 +56,17 @@ def _faker_words() -> dict[str, tuple[str, ...]]:
     from faker.providers.company.en_US import Provider as Company
     from faker.providers.person.en_US import Provider as People
 
-    def words(values: object) -> tuple[str, ...]:
+    def usable(values: object) -> tuple[str, ...]:
         return tuple(sorted({v for v in values if isinstance(v, str) and v.isascii() and v.isalpha()}))  # type: ignore[attr-defined]
 
     return {
-        "first": words(People.first_names),
-        "last": words(People.last_names),
-        "suffix": words(Company.company_suffixes),
-        "state": words(Address.states),
-        "city_prefix": words(Address.city_prefixes),
-        "city_suffix": words(Address.city_suffixes),
-        "street_suffix": words(Address.street_suffixes),
+        "first": usable(People.first_names),
+        "last": usable(People.last_names),
+        "suffix": usable(Company.company_suffixes),
+        "state": usable(Address.states),
+        "city_prefix": usable(Address.city_prefixes),
+        "city_suffix": usable(Address.city_suffixes),
+        "street_suffix": usable(Address.street_suffixes),
     }
 
 

@@ -1,0 +1,147 @@
+"""One stage's conversation with MLflow: each public method of Session is a message of the recorder.
+
+Needs MLflow; imported by the recorder process only. Left out: reading and writing the pipe (`recorder`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mlflow
+from filelock import FileLock
+from mlflow import MlflowClient
+from mlflow.entities import Metric
+
+from tasks.tracking import store
+from tasks.tracking.pipeline import FOLDER, Store, last_pipeline, workspace, write_json
+
+METRICS_PER_BATCH = 1000
+"""The most metrics that MLflow takes in one call."""
+
+LOCK_SECONDS = 60.0
+"""How long to wait for another stage of this workspace that is starting its run."""
+
+
+class Session:
+    """One stage's conversation with MLflow. Methods are the messages; a returned mapping is the reply."""
+
+    def __init__(self, target: Store) -> None:
+        self.target = target
+        mlflow.set_tracking_uri(target.uri)  # for traces, whose feedback call takes no client
+        self._client = MlflowClient(target.uri)
+        with _lock():
+            self._experiment = store.open_experiment(self._client, target)
+        self._begin: dict[str, Any] = {}
+        self._parent = ""
+        self._run = ""
+
+    def begin(self, message: dict[str, Any]) -> None:
+        with _lock():
+            store.reconcile(self._client, self._experiment)
+            parent = store.find_parent(self._client, self._experiment, message["pipeline"])
+            if parent is None:
+                parent = store.start_parent(self._client, self._experiment, message)
+                parent = self._client.get_run(parent.info.run_id)
+            elif parent.info.status not in store.LIVE:
+                self._client.update_run(parent.info.run_id, "RUNNING")  # a retry of a stage that failed
+            self._begin, self._parent = message, str(parent.info.run_id)
+            self._run = str(store.start_stage(self._client, self._experiment, parent, message).info.run_id)
+            self._note("RUNNING", "RUNNING")
+
+    def _note(self, status: str, pipeline_status: str) -> None:
+        """Brings .rungs/pipeline.json up to date; the caller holds the lock."""
+        known = last_pipeline()
+        if known.get("run_id") != self._parent:
+            known = {"stages": {}}
+        stage = {"run_id": self._run, "url": self.target.page(self._experiment, self._run), "status": status}
+        note = {
+            "pipeline": self._begin["pipeline"],
+            "uri": self.target.uri,
+            "experiment_id": self._experiment,
+            "run_id": self._parent,
+            "url": self.target.page(self._experiment, self._parent),
+            "status": pipeline_status,
+            "stages": {**known["stages"], self._begin["stage"]: stage},
+        }
+        write_json(folder() / "pipeline.json", note)
+
+    def where(self, message: dict[str, Any]) -> dict[str, str]:
+        return {"run_id": self._run, "url": self.target.page(self._experiment, self._run)}
+
+    def metrics(self, message: dict[str, Any]) -> None:
+        items = [
+            Metric(name, value, item["time"], item["step"])
+            for item in message.get("merged", [message])
+            for name, value in item["values"].items()
+        ]
+        for start in range(0, len(items), METRICS_PER_BATCH):
+            self._client.log_batch(self._run, metrics=items[start : start + METRICS_PER_BATCH])
+
+    def artifact(self, message: dict[str, Any]) -> dict[str, str]:
+        path, place = Path(message["path"]), message["folder"] or None
+        if path.is_dir():
+            self._client.log_artifacts(self._run, str(path), place)
+        else:
+            self._client.log_artifact(self._run, str(path), place)
+        return {}
+
+    def dataset(self, message: dict[str, Any]) -> None:
+        store.log_dataset(self._client, self._run, self._parent, message)
+
+    def traces(self, message: dict[str, Any]) -> None:
+        for trace in message["traces"]:
+            store.log_trace(self._client, self._experiment, self._run, trace)
+
+    def tag(self, message: dict[str, Any]) -> None:
+        self._client.set_tag(self._run, message["key"], message["value"])
+
+    def end(self, message: dict[str, Any]) -> dict[str, str]:
+        status = message["status"]
+        if message.get("traceback"):
+            self._client.log_text(self._run, message["traceback"], "traceback.txt")
+        store.end_run(self._client, self._run, status, message.get("error", ""))
+        over = message["last"] or self._begin["by_hand"] or status != "FINISHED"
+        if over:
+            why = f"Stage {self._begin['stage']} ended {status}." if status != "FINISHED" else ""
+            store.end_run(self._client, self._parent, status, why)
+        with _lock():
+            self._note(status, status if over else "RUNNING")
+        self._run = ""
+        return {}
+
+    def vanished(self) -> None:
+        """The input ended: ends the run if the stage did not."""
+        self.abandon("KILLED", store.VANISHED)
+
+    def abandon(self, status: str, why: str) -> None:
+        """Ends the run, if it is still live, with a status and a reason."""
+        if self._run:
+            self.end({"status": status, "last": False, "error": why})
+
+    def finish(self, message: dict[str, Any]) -> dict[str, str]:
+        parent = store.find_parent(self._client, self._experiment, message["pipeline"])
+        if parent is None:
+            return {}
+        if parent.info.status in store.LIVE:
+            store.end_run(self._client, parent.info.run_id, message["status"])
+        with _lock():
+            known = last_pipeline()
+            if known.get("run_id") == parent.info.run_id and known["status"] == "RUNNING":
+                write_json(folder() / "pipeline.json", {**known, "status": message["status"]})
+        return {"url": self.target.page(self._experiment, parent.info.run_id)}
+
+    def reconcile(self, message: dict[str, Any]) -> dict[str, Any]:
+        with _lock():
+            ended = store.reconcile(self._client, self._experiment)
+        pages = [(run, self.target.page(self._experiment, run.info.run_id)) for run in ended]
+        return {"ended": [{"name": run.info.run_name, "status": run.info.status, "url": url} for run, url in pages]}
+
+
+def folder() -> Path:
+    return workspace() / FOLDER
+
+
+def _lock() -> FileLock:
+    folder().mkdir(parents=True, exist_ok=True)
+    return FileLock(folder() / "pipeline.lock", timeout=LOCK_SECONDS)

@@ -104,6 +104,7 @@ class Drawer:
         self.plan = Plan()
         self.known: dict[tuple[str, str], Bound | str] = {}
         self.made: dict[str, str] = {}
+        self.naming: list[tuple[str, str]] = []  # what is being named: "the folder of the largest file in the folder of ..."
 
     def draw(self, depth: int) -> Plan:
         """A plan of exactly `depth` calls. Raises CannotError when this draw came out otherwise."""
@@ -225,8 +226,12 @@ class Drawer:
         ]
         self.rng.shuffle(usable)
         for referent in usable:
-            if all(_has(facts, slot) for slot in referent.arguments.values()):
+            inner = [(s.entity, str(facts.get(s.via, identifier))) for s in referent.arguments.values() if isinstance(s, Ref)]
+            circular = any(named in self.naming for named in inner)
+            if not circular and all(_has(facts, slot) for slot in referent.arguments.values()):
+                self.naming.append((entity, identifier))
                 value, words = self._refer(referent, identifier, facts, nesting)
+                self.naming.pop()
                 self.known[entity, identifier] = value
                 self.plan.entities.append(entity)
                 return value, words

@@ -45,7 +45,7 @@ from tasks.servers.filesystem_tree import (
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Limit, Text
+from tasks.servers.typed import Limit, Text, date_of
 from tasks.servers.world import World
 
 Sought = Annotated[str, Field(min_length=1, max_length=60, description="Text to look for; case does not matter.")]
@@ -89,8 +89,8 @@ class Filesystem(Tree, Server):
         path = self._folder(folder).folder
         listing: t.Listing = {}
         for key, table in (("folders", self.folders), ("files", self.files), ("links", self.links)):
-            inside = sorted(p for p in table if p != ROOT and parent(p) == path)[:limit]
-            limit -= len(inside)
+            inside = sorted(p for p in table if p != ROOT and parent(p) == path)[: int(limit)]
+            limit = int(limit) - len(inside)
             if inside:
                 listing[key] = inside  # type: ignore[literal-required]
         return listing
@@ -106,7 +106,7 @@ class Filesystem(Tree, Server):
         top = self._folder(folder).folder
         level = top.rstrip("/").count("/")
         below = sorted(p for p in self.folders if p not in (top, ROOT) and within(p, top) and p.count("/") - level <= depth)
-        rows = [self.folders[p] for p in below[:limit]]
+        rows = [self.folders[p] for p in below[: int(limit)]]
         return [
             {"folder": r.folder, "name": base(r.folder), "files": len(self._inside(r.folder)), "locked": r.locked} for r in rows
         ]
@@ -115,7 +115,7 @@ class Filesystem(Tree, Server):
     def list_files(self, folder: t.FolderPath, limit: Limit = 5) -> list[t.Entry]:
         """List the files directly in a folder with their sizes."""
         found = sorted(self._inside(self._folder(folder).folder), key=lambda f: f.file)
-        return [{"file": f.file, "name": base(f.file), "bytes": size(f)} for f in found[:limit]]
+        return [{"file": f.file, "name": base(f.file), "bytes": size(f)} for f in found[: int(limit)]]
 
     @tool(read_only=True)
     def stat(self, file: t.FilePath) -> t.FileInfo:
@@ -140,13 +140,13 @@ class Filesystem(Tree, Server):
     def largest_file(self, folder: t.FolderPath) -> t.Largest:
         """Find the largest file directly in a folder."""
         row = self._best(folder, key=lambda f: (-size(f), f.file))
-        return {"file": row.file, "folder": parent(row.file), "bytes": size(row)}
+        return {"file": row.file, "largest_in": parent(row.file), "bytes": size(row)}
 
     @tool(read_only=True)
     def newest_file(self, folder: t.FolderPath) -> t.Newest:
         """Find the most recently changed file directly in a folder."""
         row = self._best(folder, key=lambda f: (-date.fromisoformat(f.modified).toordinal(), f.file))
-        return {"file": row.file, "folder": parent(row.file), "modified": row.modified}
+        return {"file": row.file, "newest_in": parent(row.file), "modified": row.modified}
 
     @tool(read_only=True)
     def du(self, folder: t.FolderPath) -> t.Usage:
@@ -192,7 +192,7 @@ class Filesystem(Tree, Server):
     @tool(read_only=True)
     def list_links(self, limit: Limit = 5) -> list[t.LinkInfo]:
         """List all links with the files that they point to."""
-        rows = sorted(self.links.values(), key=lambda k: k.link)[:limit]
+        rows = sorted(self.links.values(), key=lambda k: k.link)[: int(limit)]
         return [{"link": k.link, "name": base(k.link), "file": k.file} for k in rows]
 
     @tool(read_only=True)
@@ -200,7 +200,7 @@ class Filesystem(Tree, Server):
         """List files below a folder that satisfy all conditions of the filter, the largest first."""
         top, since = self._folder(folder).folder, filter.get("since", "")
         if since:
-            _checked_date(since)
+            since = date_of(since).isoformat()
         least, most, tag = filter.get("min_bytes", 0), filter.get("max_bytes", FILE_BYTES * 50), filter.get("tag")
         wanted, owner = filter.get("type"), filter.get("owner", "").lower()
         rows = [
@@ -213,13 +213,13 @@ class Filesystem(Tree, Server):
             and (wanted is None or kind(row) == wanted)
             and (not owner or row.owner.lower() == owner)
         ]
-        return [{"file": f.file, "bytes": size(f)} for f in sorted(rows, key=lambda f: (-size(f), f.file))[:limit]]
+        return [{"file": f.file, "bytes": size(f)} for f in sorted(rows, key=lambda f: (-size(f), f.file))[: int(limit)]]
 
     @tool(read_only=True)
     def grep(self, file: t.FilePath, text: Sought, limit: Limit = 5) -> list[t.Line]:
         """List the lines of one file that contain a text."""
         found = [(n, line) for n, line in enumerate(self._read(file), 1) if text.lower() in line.lower()]
-        return [{"line": n, "text": line} for n, line in found[:limit]]
+        return [{"line": n, "text": line} for n, line in found[: int(limit)]]
 
     @tool(read_only=True)
     def grep_folder(self, folder: t.FolderPath, text: Sought, limit: Limit = 5) -> list[t.Hit]:
@@ -230,7 +230,7 @@ class Filesystem(Tree, Server):
             at = next((n for n, line in enumerate(lines(row.text), 1) if text.lower() in line.lower()), 0)
             if at:
                 hits.append({"file": row.file, "line": at})
-        return hits[:limit]
+        return hits[: int(limit)]
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -242,12 +242,12 @@ class Filesystem(Tree, Server):
     @tool(read_only=True)
     def head(self, file: t.FilePath, lines: t.Count = 3) -> t.Contents:
         """Show the first lines of a file."""
-        return {"text": "\n".join(self._read(file)[:lines])}
+        return {"text": "\n".join(self._read(file)[: int(lines)])}
 
     @tool(read_only=True)
     def tail(self, file: t.FilePath, lines: t.Count = 3) -> t.Contents:
         """Show the last lines of a file."""
-        return {"text": "\n".join(self._read(file)[-lines:])}
+        return {"text": "\n".join(self._read(file)[-int(lines) :])}
 
     @tool(read_only=True)
     def wc(self, file: t.FilePath) -> t.Counts:
@@ -263,13 +263,16 @@ class Filesystem(Tree, Server):
     @tool(read_only=True)
     def uniq(self, file: t.FilePath, limit: Limit = 5) -> list[t.Repeated]:
         """Show the distinct lines of a file with how often each occurs, most frequent first."""
-        return [{"text": text, "count": n} for text, n in Counter(self._read(file)).most_common(limit)]
+        return [{"text": text, "count": n} for text, n in Counter(self._read(file)).most_common(int(limit))]
 
     @tool(read_only=True)
     def diff(self, first: t.FilePath, second: t.FilePath, limit: Limit = 5) -> t.Difference:
         """Show the lines that only one of two files has."""
         one, two = Counter(self._read(first)), Counter(self._read(second))
-        return {"first_only": list((one - two).elements())[:limit], "second_only": list((two - one).elements())[:limit]}
+        return {
+            "first_only": list((one - two).elements())[: int(limit)],
+            "second_only": list((two - one).elements())[: int(limit)],
+        }
 
     @tool(read_only=True)
     def compare_files(self, first: t.FilePath, second: t.FilePath) -> t.Comparison:
@@ -403,7 +406,7 @@ class Filesystem(Tree, Server):
     def list_trash(self, limit: Limit = 5) -> list[t.ItemInfo]:
         """List the deleted files in the bin, latest first."""
         rows = sorted(self.bin.values(), key=lambda t: t.item_id)
-        return [_item(t) for t in sorted(rows, key=lambda t: t.since, reverse=True)[:limit]]
+        return [_item(t) for t in sorted(rows, key=lambda t: t.since, reverse=True)[: int(limit)]]
 
     @tool()
     def restore_file(self, item_id: t.ItemId) -> t.FileRef:
@@ -441,11 +444,13 @@ class Filesystem(Tree, Server):
         """Unlock a folder, so that it can be changed again."""
         return self._set_lock(folder, False)
 
-    @tool(idempotent=True)
+    @tool()
     def tag_file(self, file: t.FilePath, tags: Annotated[list[Tag], Field(min_length=1, max_length=5)]) -> t.Tagged:
         """Add tags to a file; answers with how many it has now."""
         row = self._file(file)
         together = tuple(sorted({*row.tags, *(checked_name(t) for t in tags)}))
+        if len(together) == len(row.tags):
+            raise ToolError("conflict", "the file carries these tags already", "Add another tag.")
         if len(together) > 10:
             raise ToolError("insufficient", "a file carries ten tags at most", "Use untag_file first.")
         return {"file": self.files.update(row.file, tags=together).file, "tags": len(together)}
@@ -464,7 +469,7 @@ class Filesystem(Tree, Server):
         """List the tags in use, the most used first, with how many files carry each."""
         counts = Counter(tag for row in self.files.values() for tag in row.tags)
         ranked = sorted(counts.items(), key=lambda c: (-c[1], c[0]))
-        return [{"tag": tag, "files": count} for tag, count in ranked[:limit]]
+        return [{"tag": tag, "files": count} for tag, count in ranked[: int(limit)]]
 
     @tool()
     def ln(self, file: t.FilePath, name: t.FileName, folder: t.FolderPath = ".") -> t.LinkRef:
@@ -510,15 +515,8 @@ class Filesystem(Tree, Server):
     @tool(read_only=True)
     def list_archive(self, file: t.FilePath, limit: Limit = 5) -> list[t.Inside]:
         """List the names and sizes of the files in an archive."""
-        return [{"name": m.name, "bytes": len(m.text.encode())} for m in self._archive(file).members[:limit]]
+        return [{"name": m.name, "bytes": len(m.text.encode())} for m in self._archive(file).members[: int(limit)]]
 
 
 def _item(item: Trashed) -> t.ItemInfo:
     return {"item_id": item.item_id, "name": base(item.file.file), "since": item.since}
-
-
-def _checked_date(day: str) -> None:
-    try:
-        date.fromisoformat(day)
-    except ValueError as error:
-        raise ToolError("invalid_value", f"{shown(day)} is no date of the calendar", "Give a date like 2026-03-31.") from error

@@ -72,6 +72,8 @@ TOPICS = words(
     theater ticket tile tire towel tractor trailer tutor umbrella vaccine valve voucher wallet warranty"""
 )
 
+LEVELS = ("INFO", "WARN", "ERROR")
+"""The words that log lines start with; every log has each of them."""
 SHAPE: tuple[tuple[int, ...], ...] = ((0, 1), (1,), (0,), (0, 0))
 """Subfolders of each top folder, and how many folders each of those holds."""
 FILES = 22
@@ -96,10 +98,9 @@ def _csv(world: World) -> list[str]:
 
 
 def _log(world: World) -> list[str]:
-    levels = ("INFO", "WARN", "ERROR")
-    return [
-        f"{world.choice(levels)} {world.pick(TOPICS)} {world.rng.randint(100, 599)}" for _ in range(world.rng.randint(3, 6))
-    ]
+    levels = [*LEVELS, *(world.choice(LEVELS) for _ in range(world.rng.randint(0, 3)))]
+    world.rng.shuffle(levels)
+    return [f"{level} {world.pick(TOPICS)} {world.rng.randint(100, 599)}" for level in levels]
 
 
 WRITERS: tuple[tuple[str, Callable[[World], list[str]]], ...] = (
@@ -125,15 +126,15 @@ def _folders(world: World) -> list[str]:
     return paths
 
 
-def _file(world: World, path: str, owners: list[str]) -> File:
-    suffix, writer = WRITERS[world.rng.randrange(len(WRITERS))]
+def _file(world: World, number: int, path: str, owners: list[str]) -> File:
+    suffix, writer = WRITERS[number % len(WRITERS)]
     mode = world.choice(("rw", "rw", "rw", "rw", "rw", "ro"))
     tags = tuple(sorted(world.picks(TAGS, world.choice((0, 0, 1, 1, 2)))))
     return File(f"{path}.{suffix}", "\n".join(writer(world)), mode, world.choice(owners), world.day(-60, -1), tags)
 
 
 def _archive(world: World, path: str, stems: list[str], owners: list[str]) -> File:
-    members = tuple(Member(f"{stem}.txt", "\n".join(_items(world))) for stem in stems)
+    members = tuple(Member(f"{stem}.txt", world.pick(TOPICS)) for stem in stems)
     return File(f"{path}.zip", "", "rw", world.choice(owners), world.day(-60, -1), (), members)
 
 
@@ -142,24 +143,26 @@ def seeded(world: World) -> dict[str, dict[str, Any]]:
     owners = [person.name for person in world.people()[:4]]
     folders = _folders(world)
     filled = folders[:-1]  # the last is a leaf and stays empty
+    locked = world.choice([path for path in filled if path != parent(folders[-1])])
+    free = [path for path in filled if path != locked]
     stems = iter(world.picks(FILE_STEMS, FILES + 12))
-    places = [*filled, *(world.choice(filled) for _ in range(FILES - len(filled)))]
-    plain = [_file(world, join(folder, next(stems)), owners) for folder in places]
+    places = [*filled, *(world.choice(free) for _ in range(FILES - len(filled)))]
+    world.rng.shuffle(places)
+    plain = [_file(world, number, join(folder, next(stems)), owners) for number, folder in enumerate(places)]
     rows = plain + [
-        _archive(world, join(world.choice(filled), next(stems)), [next(stems), next(stems)], owners) for _ in range(2)
+        _archive(world, join(world.choice(free), next(stems)), [next(stems), next(stems)], owners) for _ in range(2)
     ]
-    links = [Link(join(world.choice(filled), next(stems)), row.file) for row in world.rng.sample(plain, 3)]
-    gone = [_file(world, join(world.choice(filled), next(stems)), owners) for _ in range(3)]
+    links = [Link(join(world.choice(free), next(stems)), row.file) for row in world.rng.sample(plain, 3)]
+    gone = [_file(world, number, join(world.choice(free), next(stems)), owners) for number in range(3)]
     binned = [
         Trashed(key, row, (world.now - dt.timedelta(days=world.rng.randint(0, 20))).date().isoformat())
         for key, row in zip(world.ids("item", len(gone)), gone, strict=True)
     ]
-    locked = world.choice([path for path in filled if path != parent(folders[-1])])
     used = sum(map(size, rows)) + sum(map(size, gone))
     return {
         "folders": {ROOT: Folder(ROOT, False)} | {path: Folder(path, path == locked) for path in folders},
         "files": {row.file: row for row in rows},
         "links": {row.link: row for row in links},
         "bin": {row.item_id: row for row in binned},
-        "place": {"here": Place(world.choice([p for p in filled if p != locked]), owners[0], used + QUOTA)},
+        "place": {"here": Place(ROOT, owners[0], used + QUOTA)},
     }

@@ -137,13 +137,13 @@ class Found(TypedDict):
 
 class Largest(TypedDict):
     file: FilePath
-    folder: FolderPath
+    largest_in: FolderPath
     bytes: int
 
 
 class Newest(TypedDict):
     file: FilePath
-    folder: FolderPath
+    newest_in: FolderPath
     modified: Date
 
 

@@ -6,27 +6,24 @@ are whole texts or lists (cat, ls, sort) are left to the model's own use.
 
 from __future__ import annotations
 
-from tasks.servers.filesystem_data import NEW_FOLDERS, NEW_STEMS, TAGS, TOPICS
-from tasks.synthesize.grammar import Choice, Constant, Day, Field, Goal, Number, Ref, Referent, Words
+from tasks.synthesize.grammar import Choice, Constant, Day, Field, Goal, Number, Ref, Referent
+from tasks.synthesize.grammar.filesystem_writing import LEVELS, WRITING
 
-NEW_FILES = tuple(f"{stem}.txt" for stem in NEW_STEMS)
-LEVELS = Choice({"ERROR": "ERROR", "WARN": "WARN", "INFO": "INFO"})
 TYPES = Choice({"csv": "csv", "log": "log", "md": "md", "txt": "txt"})
-REMARK = Words([TAGS, TOPICS])
 
 REFERENTS = [
     Referent("file", "find_file", {"name": Field("name")}, "/file", ["{name}", "the file {name}", "my file {name}"]),
     Referent(
         "file",
         "largest_file",
-        {"folder": Ref("folder", via="folder")},
+        {"folder": Ref("folder", via="largest_in")},
         "/file",
         ["the largest file in {folder}", "the biggest file in {folder}", "the file with the most bytes in {folder}"],
     ),
     Referent(
         "file",
         "newest_file",
-        {"folder": Ref("folder", via="folder")},
+        {"folder": Ref("folder", via="newest_in")},
         "/file",
         ["the newest file in {folder}", "the most recently changed file in {folder}", "the latest file in {folder}"],
     ),
@@ -49,7 +46,7 @@ REFERENTS = [
         "parent_folder",
         {"file": Ref("file", via="file")},
         "/folder",
-        ["the folder that holds {file}", "the folder of {file}", "the folder with {file} in it"],
+        ["the folder that holds {file}", "the folder of {file}", "the folder that contains {file}"],
     ),
     Referent(
         "link", "find_link", {"name": Field("name")}, "/link", ["the link {name}", "the link called {name}", "my link {name}"]
@@ -61,7 +58,14 @@ REFERENTS = [
         "/item_id",
         ["the deleted file {name}", "the deleted {name}", "{name}"],
     ),
-    Referent("checksum", "checksum", {"file": Ref("file")}, "/sum", ["the checksum of {file}"], of="file"),
+    Referent(
+        "checksum",
+        "checksum",
+        {"file": Ref("file")},
+        "/sum",
+        ["the checksum of {file}", "the SHA-256 checksum of {file}"],
+        of="file",
+    ),
     Referent(
         "owner", "stat", {"file": Ref("file")}, "/owner", ["the owner of {file}", "the person who owns {file}"], of="file"
     ),
@@ -76,18 +80,6 @@ REFERENTS = [
 ]
 
 READING = [
-    Goal(
-        "pwd",
-        {},
-        [
-            "tell me which folder I am in",
-            "what is the current folder",
-            "which folder am I in right now",
-            "tell me the path of the current folder",
-        ],
-        answer="/folder",
-        weight=0.5,
-    ),
     Goal(
         "df",
         {},
@@ -313,12 +305,12 @@ READING = [
     ),
     Goal(
         "search_files",
-        {"filter": Constant({"type": TYPES}), "folder": Ref("folder")},
+        {"filter": Constant({"type": TYPES})},
         [
-            "give me the path of the largest {filter.type} file in {folder} or below it",
-            "what is the path of the largest {filter.type} file anywhere in {folder}",
-            "find the path of the biggest {filter.type} file below {folder}",
-            "tell me the path of the largest {filter.type} file in {folder}, subfolders included",
+            "give me the path of the largest {filter.type} file there is",
+            "what is the path of the largest {filter.type} file on the disk",
+            "find the path of the biggest of all {filter.type} files",
+            "tell me the path of my largest {filter.type} file",
         ],
         answer="/0/file",
     ),
@@ -391,315 +383,6 @@ READING = [
         answer="/0/name",
         needs_state={"file": {"type": "zip"}},
         weight=0.7,
-    ),
-]
-
-WRITING = [
-    Goal(
-        "cd",
-        {"folder": Ref("folder")},
-        [
-            "go to {folder}",
-            "change to {folder}",
-            "switch to {folder}",
-            "make {folder} the current folder",
-            "take me to {folder}",
-        ],
-    ),
-    Goal(
-        "mkdir",
-        {"name": Words([NEW_FOLDERS]), "folder": Ref("folder")},
-        [
-            "make a folder {name} in {folder}",
-            "create a folder called {name} inside {folder}",
-            "add a subfolder {name} to {folder}",
-            "set up a new folder named {name} in {folder}",
-        ],
-    ),
-    Goal(
-        "mkdir",
-        {"name": Words([NEW_FOLDERS])},
-        [
-            "make a folder {name} here",
-            "create a folder called {name} right here",
-            "add a subfolder {name} to where I am now",
-            "set up a new folder named {name} where I am",
-        ],
-        weight=0.5,
-    ),
-    Goal(
-        "touch",
-        {"name": Words([NEW_FILES]), "folder": Ref("folder")},
-        [
-            "create an empty file {name} in {folder}",
-            "make a new empty file called {name} in {folder}",
-            "start a blank file {name} in {folder}",
-            "put an empty file named {name} into {folder}",
-        ],
-    ),
-    Goal(
-        "write_file",
-        {"file": Ref("file"), "text": REMARK},
-        [
-            "replace the whole text of {file} with {text}",
-            "overwrite {file} with {text}",
-            "make {text} the only text in {file}",
-            "throw out what {file} says and write {text} instead",
-        ],
-    ),
-    Goal(
-        "write_file",
-        {"text": Ref("checksum"), "file": Ref("file")},
-        [
-            "replace the whole text of {file} with {text}",
-            "overwrite {file} with {text}",
-            "let {file} hold nothing but {text}",
-            "make {text} the only text in {file}",
-        ],
-    ),
-    Goal(
-        "append_file",
-        {"file": Ref("file"), "text": REMARK},
-        [
-            "add the line {text} to {file}",
-            "append {text} to {file}",
-            "put {text} at the end of {file}",
-            "add {text} as the last line of {file}",
-        ],
-    ),
-    Goal(
-        "append_file",
-        {"text": Ref("checksum"), "file": Ref("file")},
-        [
-            "append {text} to {file}",
-            "add {text} at the end of {file}",
-            "put {text} on a new line at the end of {file}",
-            "write {text} below the last line of {file}",
-        ],
-    ),
-    Goal(
-        "append_file",
-        {"text": Ref("owner"), "file": Ref("file")},
-        [
-            "append the name of {text} to {file}",
-            "add the name of {text} at the end of {file}",
-            "put the name of {text} on a new line at the end of {file}",
-            "write down the name of {text} below the last line of {file}",
-        ],
-    ),
-    Goal(
-        "append_file",
-        {"text": Ref("date"), "file": Ref("file")},
-        [
-            "append {text} to {file}",
-            "add {text} at the end of {file}",
-            "note {text} on a new line at the end of {file}",
-            "write {text} below the last line of {file}",
-        ],
-    ),
-    Goal(
-        "replace_text",
-        {"file": Ref("file"), "old": LEVELS, "new": Choice({"DONE": "DONE", "FIXED": "FIXED", "SEEN": "SEEN"})},
-        [
-            "replace {old} with {new} in {file}",
-            "change every {old} in {file} to {new}",
-            "swap {old} for {new} everywhere in {file}",
-            "put {new} wherever {file} says {old}",
-        ],
-        needs_state={"file": {"type": "log"}},
-    ),
-    Goal(
-        "cp",
-        {"file": Ref("file"), "folder": Ref("folder")},
-        [
-            "copy {file} to {folder}",
-            "put a copy of {file} into {folder}",
-            "make a copy of {file} in {folder}",
-            "duplicate {file} into {folder}",
-        ],
-        weight=1.5,
-    ),
-    Goal(
-        "mv",
-        {"file": Ref("file"), "folder": Ref("folder")},
-        ["move {file} to {folder}", "put {file} into {folder}", "transfer {file} to {folder}", "bring {file} over to {folder}"],
-        needs_state={"file": {"mode": "rw"}},
-        weight=1.5,
-    ),
-    Goal(
-        "rename_file",
-        {"file": Ref("file"), "name": Words([NEW_FILES])},
-        [
-            "rename {file} to {name}",
-            "give {file} the name {name}",
-            "change the name of {file} to {name}",
-            "call {file} {name} from now on",
-        ],
-        needs_state={"file": {"mode": "rw"}},
-    ),
-    Goal(
-        "mv_folder",
-        {"folder": Ref("folder"), "target": Ref("folder")},
-        [
-            "move {folder} into {target}",
-            "put {folder} inside {target}",
-            "make {folder} a subfolder of {target}",
-            "move {folder} with everything in it to {target}",
-        ],
-    ),
-    Goal(
-        "rename_folder",
-        {"folder": Ref("folder"), "name": Words([NEW_FOLDERS])},
-        [
-            "rename {folder} to {name}",
-            "give {folder} the new name {name}",
-            "change the name of {folder} to {name}",
-            "let {folder} be called {name} from now on",
-        ],
-    ),
-    Goal(
-        "rm",
-        {"file": Ref("file")},
-        [
-            "delete {file} for good",
-            "permanently delete {file}",
-            "erase {file} forever",
-            "delete {file} without keeping it in the bin",
-        ],
-        needs_state={"file": {"mode": "rw"}},
-    ),
-    Goal(
-        "rmdir",
-        {"folder": Ref("folder")},
-        ["remove {folder}, it is empty", "get rid of {folder}, since it is empty", "delete {folder}, which has nothing in it"],
-        needs_state={"folder": {"files": 0}},
-        weight=0.5,
-    ),
-    Goal(
-        "trash_file",
-        {"file": Ref("file")},
-        ["move {file} to the bin", "put {file} in the trash", "throw {file} in the bin", "send {file} to the trash"],
-        needs_state={"file": {"mode": "rw"}},
-    ),
-    Goal(
-        "restore_file",
-        {"item_id": Ref("trash_item")},
-        [
-            "restore {item_id} from the bin",
-            "bring back {item_id} from the trash",
-            "take {item_id} out of the bin again",
-            "undelete {item_id}, it is still in the bin",
-        ],
-    ),
-    Goal(
-        "empty_trash",
-        {},
-        ["empty the bin", "empty the trash", "clear out the bin for good", "delete everything in the trash"],
-        weight=0.5,
-    ),
-    Goal(
-        "chmod",
-        {"file": Ref("file"), "mode": Choice({"ro": "read-only", "none": "inaccessible"})},
-        [
-            "make {file} {mode}",
-            "set {file} to {mode}",
-            "change the access of {file} to {mode}",
-            "mark {file} as {mode}",
-        ],
-        needs_state={"file": {"mode": "rw"}},
-    ),
-    Goal(
-        "chmod",
-        {"file": Ref("file"), "mode": Constant("rw")},
-        [
-            "make {file} writable",
-            "give me read and write access to {file}",
-            "allow changes to {file}",
-            "let me read and write {file}",
-        ],
-        needs_state={"file": {"mode": "ro"}},
-        weight=0.7,
-    ),
-    Goal(
-        "lock_folder",
-        {"folder": Ref("folder")},
-        [
-            "lock {folder}",
-            "lock {folder} so that nothing in it can be added or removed",
-            "protect {folder} with a lock",
-            "put a lock on {folder}",
-        ],
-        needs_state={"folder": {"locked": False}},
-    ),
-    Goal(
-        "unlock_folder",
-        {"folder": Ref("folder")},
-        ["unlock {folder}", "take the lock off {folder}", "remove the lock from {folder}", "open up {folder}, which is locked"],
-        needs_state={"folder": {"locked": True}},
-        weight=0.5,
-    ),
-    Goal(
-        "tag_file",
-        {"file": Ref("file"), "tags": Constant([Words([TAGS])])},
-        [
-            "tag {file} as {tags.0}",
-            "add the tag {tags.0} to {file}",
-            "mark {file} with the tag {tags.0}",
-            "put the tag {tags.0} on {file}",
-        ],
-    ),
-    Goal(
-        "tag_file",
-        {"file": Ref("file"), "tags": Constant([Words([TAGS]), Words([TAGS])])},
-        [
-            "tag {file} as {tags.0} and {tags.1}",
-            "add the tags {tags.0} and {tags.1} to {file}",
-            "mark {file} with the tags {tags.0} and {tags.1}",
-            "give {file} two tags, {tags.0} and {tags.1}",
-        ],
-        weight=0.5,
-    ),
-    Goal(
-        "ln",
-        {"file": Ref("file"), "name": Words([NEW_STEMS]), "folder": Ref("folder")},
-        [
-            "make a link called {name} to {file} in {folder}",
-            "create a link {name} in {folder} that points to {file}",
-            "put a link named {name} to {file} into {folder}",
-            "link {file} as {name} in {folder}",
-        ],
-    ),
-    Goal(
-        "unlink",
-        {"link": Ref("link")},
-        [
-            "remove {link}",
-            "delete {link} but keep the file behind it",
-            "get rid of {link}",
-            "take away {link}, not the file it points to",
-        ],
-        weight=0.7,
-    ),
-    Goal(
-        "zip",
-        {"files": Constant([Ref("file"), Ref("file")]), "name": Words([NEW_STEMS]), "folder": Ref("folder")},
-        [
-            "pack {files.0} and {files.1} into an archive called {name} in {folder}",
-            "zip {files.0} together with {files.1} as {name} in {folder}",
-            "make an archive {name} in {folder} from {files.0} and {files.1}",
-            "bundle {files.0} and {files.1} into a zip archive named {name} in {folder}",
-        ],
-    ),
-    Goal(
-        "unzip",
-        {"file": Ref("file"), "folder": Ref("folder")},
-        [
-            "unpack {file} into {folder}",
-            "unzip {file} in {folder}",
-            "extract the files of {file} to {folder}",
-            "extract {file} into {folder}",
-        ],
-        needs_state={"file": {"type": "zip"}},
     ),
 ]
 

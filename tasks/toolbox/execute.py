@@ -21,6 +21,8 @@ import orjson
 from tasks.records import ParseFailure, Result, ToolFault
 from tasks.toolbox.faults import FAULTS
 from tasks.toolbox.parse import ParsedTurn
+from tasks.toolbox.plan import Plan
+from tasks.toolbox.references import UnresolvedReferenceError, resolve
 
 MESSAGE_LENGTH = 200
 """Longest text (in characters) of a fault's message that is shown to the model."""
@@ -37,6 +39,32 @@ class Session(Protocol):
 def execute(session: Session, parsed: ParsedTurn) -> list[Result]:
     """Runs the turn's calls in the order written; one Result per call, in order, with the call's id."""
     return [session.call(call.name, call.arguments, call.id) for call in parsed.calls]
+
+
+def execute_plan(session: Session, plan: Plan) -> list[Result]:
+    """Runs a plan's calls in order, with references resolved; one Result per call, in order.
+
+    A call whose reference cannot be resolved does not run: its result is an error of kind `invalid_reference`.
+    """
+    contents: dict[str, Any] = {}
+    failed: set[str] = set()
+    results: list[Result] = []
+    for call in plan.calls:
+        try:
+            arguments = resolve(call.arguments, contents, failed)
+        except UnresolvedReferenceError as error:
+            result = Result(call.id, False, error=ToolFault("invalid_reference", str(error), _REFERENCE_REMEDY))
+        else:
+            result = session.call(call.name, arguments, call.id)
+        results.append(result)
+        if result.ok:
+            contents[call.id] = result.content
+        else:
+            failed.add(call.id)
+    return results
+
+
+_REFERENCE_REMEDY = "Refer to the result of an earlier call that succeeded, as API_RESPONSE_k or API_RESPONSE_k.field."
 
 
 def fault_message(failure: ParseFailure) -> str:

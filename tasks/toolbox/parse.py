@@ -23,7 +23,7 @@ from tasks.toolbox.faults import FAULTS, FaultError
 from tasks.toolbox.pycalls import PythonCall, looks_like_calls, read_calls
 from tasks.toolbox.strictjson import loads, scan
 
-__all__ = ["CLOSE", "FAULTS", "OPEN", "ParsedTurn", "parse_hermes", "parse_python", "render_hermes"]
+__all__ = ["BODY", "CLOSE", "FAULTS", "OPEN", "ParsedTurn", "parse_hermes", "parse_python", "render_hermes"]
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
@@ -31,7 +31,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 # string, or before the first thing that no JSON has: a backslash outside a string, an unclosed string.
 # Linear over all blocks of a text: two readings that start at different tags disagree on what is a string, so
 # at any place one of them stops at the next tag or backslash.
-_BODY = re.compile(r'(?:[^"\\<]++|"(?:[^"\\\x00-\x1f]++|\\[^\x00-\x1f])*+"|<(?!/?tool_call>))*+')
+BODY = re.compile(r'(?:[^"\\<]++|"(?:[^"\\\x00-\x1f]++|\\[^\x00-\x1f])*+"|<(?!/?tool_call>))*+')
 _UNTAGGED = re.compile(
     r'\{[ \t\r\n]*+(?:"name"[ \t\r\n]*+:[ \t\r\n]*+"(?:[^"\\]++|\\.)*+"[ \t\r\n]*+,[ \t\r\n]*+)?+"arguments"[ \t\r\n]*+:'
 )
@@ -138,7 +138,7 @@ def _block(text: str, start: int, close: int) -> tuple[tuple[str, dict[str, Any]
                 return error, close + len(CLOSE)
             fault = error
     # A tag may stand inside a string. If so, and if all is well otherwise, the string keeps it.
-    match = _BODY.match(text, start)
+    match = BODY.match(text, start)
     end = match.end() if match else start
     if end > (nested if nested >= 0 else close) and text.startswith(CLOSE, end):
         try:

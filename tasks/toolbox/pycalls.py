@@ -15,6 +15,7 @@ import keyword
 import math
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -26,7 +27,7 @@ MAX_LENGTH = 65_536
 """Longer texts (in characters) are refused: nobody writes them, and ast needs about 100 bytes a character."""
 _NAME_LENGTH = 200
 
-_ESCAPE = r"""\\(?:[\\'"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|[0-7]{1,3})"""
+_ESCAPE = r"""\\(?:[\\'"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|[0-7]{1,3})"""
 _TOKEN = re.compile(
     rf"""(?P<space>[ \t\r\n]++)
     |(?P<string>"(?:[^"\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*+"|'(?:[^'\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*+')
@@ -247,3 +248,25 @@ def _mapping(keys: list[ast.expr | None], values: list[ast.expr], places: _Posit
             raise FaultError("duplicate_key", places.of(key), f"the key {key.value[:40]!r} stands twice in one dictionary")
         result[_literal(key, places, references)] = _literal(value, places, references)
     return result
+
+
+def render_calls(calls: Sequence[tuple[str, dict[str, Any]]]) -> str:
+    """A list of (name, arguments) as read_calls reads it with references. Raises ValueError for what it cannot hold."""
+    return f"[{', '.join(_render_call(name, arguments) for name, arguments in calls)}]"
+
+
+def _render_call(name: str, arguments: dict[str, Any]) -> str:
+    for word in (*name.split("."), *arguments):
+        if not word.isascii() or not word.isidentifier() or keyword.iskeyword(word):
+            raise ValueError(f"{word[:40]!r} is no Python name, so the direct form cannot hold it")
+    return f"{name}({', '.join(f'{key}={_render_literal(value)}' for key, value in arguments.items())})"
+
+
+def _render_literal(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_render_literal(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_render_literal(item) for item in value)}]"
+    if isinstance(value, str) and _REFERENCE.fullmatch(value) and not any(map(keyword.iskeyword, value.split("."))):
+        return value
+    return repr(value)

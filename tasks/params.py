@@ -226,14 +226,14 @@ class Evaluate(Section):
     tasks: Count = 600
     samples: Count = 8
     temperature: Positive = 1.0
-    greedy: bool = True
+    greedy: Annotated[bool, Field(description="also one sample at temperature 0 per task")] = True
+    resamples: Annotated[int, Field(ge=100, description="resamples of the paired test and of the gain's interval")] = 10_000
 
 
 class Report(Section):
     """Tables and plots."""
 
     examples: Annotated[int, Field(ge=0, description="trajectories printed in full")] = 4
-    resamples: Annotated[int, Field(ge=100, description="bootstrap resamples of the paired test")] = 10_000
 
 
 class Params(Section):

@@ -57,6 +57,11 @@ class Stage:
         base = self.data / stage / self.round if self.round and stage in IN_ROUNDS else self.data / stage
         return base.joinpath(*parts)
 
+    @property
+    def final(self) -> Path:
+        """Where what is written under `out` will lie when the stage has succeeded, for messages."""
+        return self.out.with_name(self.out.name.removeprefix(".").removesuffix(".tmp"))
+
     def start_model(self) -> Path:
         """The folder of the policy that this stage's round starts from."""
         if self.round is None:

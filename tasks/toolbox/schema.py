@@ -11,6 +11,7 @@ Left out: `format` assertions (draft 2020-12 makes them annotations); formats th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -64,9 +65,21 @@ class Checker:
         except (ValueError, TypeError, OverflowError, RecursionError, UnicodeError):
             pass  # huge integers, lone surrogates, deep nesting: the authority decides
         try:
-            return [v for error in self._authority.iter_errors(value) for v in _explain(error)]
+            return [*(v for error in self._authority.iter_errors(value) for v in _explain(error)), *_not_finite(value)]
         except RecursionError:
             return [Violation("value", "", "nested too deeply")]
+
+
+def _not_finite(value: Any, path: str = "") -> Iterator[Violation]:
+    """NaN and infinities, which JSON does not have and which no bound of a schema keeps out (NaN < 1 is false)."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield Violation("value", path, f"{path.strip('/').replace('/', '.')}: {value} is not a number that JSON has")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _not_finite(inner, f"{path}/{_escape(str(key))}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _not_finite(inner, f"{path}/{number}")
 
 
 def _explain(error: ValidationError) -> Iterator[Violation]:

@@ -417,7 +417,7 @@ class Banking(Server):
 
     @tool(read_only=True)
     def list_transactions(self, account_id: bank.AccountId, limit: Limit = 5) -> list[bank.TransactionRow]:
-        """Lists the transactions of an account, the latest first. Negative amounts left the account."""
+        """Lists the transactions of an account, the latest first."""
         self._account(account_id)
         return shown(latest(self.transactions.where(lambda r: r.account_id == account_id))[: int(limit)])
 
@@ -446,8 +446,14 @@ class Banking(Server):
     def get_transaction(self, transaction_id: bank.TransactionId) -> bank.TransactionDetails:
         """The amount, day, category and state of a transaction."""
         r = self._transaction(transaction_id)
-        shown = money(r.cents)
-        return {"transaction_id": r.transaction_id, "amount": shown, "day": r.day, "category": r.category, "status": r.status}
+        return {
+            "transaction_id": r.transaction_id,
+            "amount": money(abs(r.cents)),
+            "direction": "in" if r.cents > 0 else "out",
+            "day": r.day,
+            "category": r.category,
+            "status": r.status,
+        }
 
     @tool(idempotent=True)
     def set_category(self, transaction_id: bank.TransactionId, category: bank.Category) -> bank.Categorised:

@@ -65,7 +65,7 @@ EVERY: tuple[Every, ...] = ("week", "month", "month", "year")
 
 
 def seed_rows(world: World) -> Seed:
-    """The seeded state of one customer: about 8 accounts, 5 cards, 13 payees and 35 transactions."""
+    """The seeded state of one customer: 8 accounts, 5 cards, 15 payees and about 30 transactions."""
     ids, names = world.ids("acc", len(KINDS)), world.picks(ACCOUNT_NAMES, len(KINDS))
     empty = ids[3]  # the first savings account: nothing on it, so that it can be closed
     merchants = _distinct(lambda: _merchant(world), 40)
@@ -77,10 +77,10 @@ def seed_rows(world: World) -> Seed:
         accounts[key] = Account(key, name, kind, currency, opening, opening + own)
     payees = _payees(world)
     companies = [p.payee_id for p in payees.values() if p.kind == "company"]
-    billed = [p.payee_id for p in payees.values() if p.kind == "utility"] + companies[:2]
+    billed = [p.payee_id for p in payees.values() if p.kind == "utility"]
     bills = _bills(world, billed)
     standing = {}
-    for key, payee_id in zip(world.ids("stand", 3), companies[2:], strict=True):
+    for key, payee_id in zip(world.ids("stand", 4), companies, strict=True):
         day = world.day(2, 25)
         every = world.choice(EVERY)
         payer = world.choice(ids[:3])
@@ -157,8 +157,8 @@ def _activity(world: World, ids: list[str], merchants: list[tuple[str, Category]
 
 def _payees(world: World) -> dict[str, Payee]:
     people = [person.name for person in world.people()[:5]]
-    companies = _distinct(world.company, 5)
-    utilities = _distinct(lambda: f"{world.last_name()} {world.choice(UTILITIES)}", 4)
+    companies = _distinct(world.company, 4)
+    utilities = _distinct(lambda: f"{world.last_name()} {world.choice(UTILITIES)}", 6)
     named = [(n, "person") for n in people] + [(n, "company") for n in companies] + [(n, "utility") for n in utilities]
     numbers = world.numbers(len(named), 8)
     rows = zip(world.ids("payee", len(named)), named, numbers, strict=True)

@@ -136,7 +136,16 @@ def latest(rows: Iterable[Transaction]) -> list[Transaction]:
 
 def shown(rows: Iterable[Transaction]) -> list[TransactionRow]:
     """Transactions as lists show them."""
-    return [{"transaction_id": r.transaction_id, "name": r.name, "amount": money(r.cents), "day": r.day} for r in rows]
+    return [
+        {
+            "transaction_id": r.transaction_id,
+            "name": r.name,
+            "amount": money(abs(r.cents)),
+            "direction": "in" if r.cents > 0 else "out",
+            "day": r.day,
+        }
+        for r in rows
+    ]
 
 
 def following(day: dt.date, every: Every, first: int) -> dt.date:

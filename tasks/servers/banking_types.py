@@ -26,6 +26,7 @@ PinCode = identifier("pin_code", "code", digits=4)
 
 AccountKind = Literal["checking", "savings", "joint", "foreign"]
 CardStatus = Literal["active", "frozen"]
+Direction = Literal["in", "out"]
 Currency = Annotated[Literal["USD", "EUR", "GBP", "CHF"], Field(description="A currency.")]
 PayeeKind = Annotated[Literal["person", "company", "utility"], Field(description="What the payee is.")]
 Every = Annotated[Literal["week", "month", "year"], Field(description="How often it repeats.")]
@@ -255,6 +256,7 @@ class TransactionFound(TypedDict):
 class TransactionDetails(TypedDict):
     transaction_id: TransactionId
     amount: float
+    direction: Direction
     day: str
     category: Category
     status: Literal["posted", "disputed"]
@@ -264,6 +266,7 @@ class TransactionRow(TypedDict):
     transaction_id: TransactionId
     name: str
     amount: float
+    direction: Direction
     day: str
 
 

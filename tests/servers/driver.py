@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from tasks.records import Result, ToolSpec
@@ -117,13 +118,19 @@ def _text(schema: Mapping[str, Any], live: Live, rng: random.Random, hostile: fl
     return rng.choice(names) if names and rng.random() < 0.6 else f"New thing {rng.randint(1, 30)}"
 
 
+@cache
+def output_checkers(environment: Environment) -> dict[str, Checker]:
+    """The compiled output schemas of an environment."""
+    return {spec.name: Checker(spec.output_schema) for spec in environment.specs.values()}
+
+
 class Driver:
     """Random calls on one session, checked one by one; learns identifiers from the results."""
 
     def __init__(self, session: Session, rng: random.Random, live: Live, hostile: float = 0.1) -> None:
         self.session, self.rng, self.live, self.hostile = session, rng, live, hostile
         self.specs = list(session.environment.specs.values())
-        self.outputs = {spec.name: Checker(spec.output_schema) for spec in self.specs}
+        self.outputs = output_checkers(session.environment)
         self.log: list[tuple[str, dict[str, Any], Result]] = []
         self.digest = session.digest()
 
@@ -185,6 +192,23 @@ def drive(
             assert again.call(name, arguments) == result, f"{name}({arguments!r}) answered otherwise when repeated"
         assert again.digest() == final
     return driver
+
+
+def ok(session: Session, tool: str, /, **arguments: Any) -> Any:
+    """The content of a call that must succeed."""
+    result = session.call(tool, arguments)
+    assert result.ok, f"{tool}({arguments!r}): {result.error}"
+    return result.content
+
+
+def refused(session: Session, kind: str, tool: str, /, **arguments: Any) -> str:
+    """The message of a call that must be refused with that kind of fault, and change nothing."""
+    before = session.digest()
+    result = session.call(tool, arguments)
+    assert result.error is not None, f"{tool}({arguments!r}) was not refused: {result.content}"
+    assert result.error.kind == kind, f"{tool}({arguments!r}): {result.error}"
+    assert session.digest() == before
+    return result.error.message
 
 
 def state_of(session: Session, kind: type[Server]) -> Any:

@@ -58,7 +58,7 @@ def check_form(each: Grammar, goals: int, phrases: int = 4) -> None:
     assert len(each.goals) >= goals
     said: dict[str, str] = {}
     for referent in each.referents:
-        assert len(referent.phrases) >= 2, referent
+        assert len(referent.phrases) >= (1 if referent.tool is None else 2), referent
         if referent.tool is None:
             assert all(slots_in(p) == {"id"} for p in referent.phrases), referent
             continue
@@ -146,7 +146,9 @@ def check_works(each: Grammar, seed: int, tries: int = 12, share: float = 0.5, r
             if isinstance(outcome, str):
                 why.append(f"{outcome}: {plan.clauses[0].text}")
                 continue
-            assert outcome.answer is not None or changed, f"{goal.tool}: neither an answer nor a change"
+            if outcome.answer is None and not changed:
+                why.append(f"no effect: {plan.clauses[0].text}")
+                continue
             done += 1
         least = 1 if goal.tool in rare else share * tries
         assert done >= least, f"seed {seed}: {goal.tool} succeeds {done} of {tries} times\n" + "\n".join(why)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import io
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -33,16 +34,16 @@ class ParamsError(Exception):
 
 
 class Section(BaseModel):
-    """Base of all sections: frozen, and an unknown key is an error."""
+    """Base of all sections: frozen; an unknown key, "8" for 8, true for 1 and an infinite number are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class Round(Section):
     """One round of the DAG: `from` is `warmup`, `policy`, or an earlier round's name."""
 
     from_: str = Field(alias="from")
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
 
 class Runtime(Section):
@@ -62,10 +63,14 @@ class Tracking(Section):
     traces: Annotated[int, Field(ge=0, description="trajectories that a stage logs as MLflow traces")] = 8
 
 
+Server = Literal["banking", "calendar", "filesystem", "shopping"]
+"""tasks.servers.NAMES, which this module would need seconds to import; a test compares them."""
+
+
 class Servers(Section):
     """Which servers of the library an episode can see."""
 
-    names: Annotated[tuple[str, ...], Field(min_length=1)] = ("banking", "calendar", "filesystem", "shopping")
+    names: Annotated[tuple[Server, ...], Field(min_length=1, strict=False)] = ("banking", "calendar", "filesystem", "shopping")
 
 
 class Scratch(Section):
@@ -117,7 +122,9 @@ class Synthesize(Section):
     test: Count = 600
     worlds: Annotated[int, Field(ge=4, description="seeded worlds that the training tasks live in")] = 300
     depths: Annotated[dict[int, float], Field(min_length=1)] = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 1.0, 6: 1.0}
-    distractors: Annotated[tuple[int, int], Field(description="fewest and most distractor tools in a task's list")] = (1, 4)
+    distractors: Annotated[
+        tuple[int, int], Field(strict=False, description="fewest and most distractor tools in a task's list")
+    ] = (1, 4)
     unseen_combinations: Annotated[Share, Field(description="share of tool combinations kept out of training")] = 0.15
 
     @model_validator(mode="after")
@@ -258,6 +265,10 @@ class Params(Section):
     def _together(self) -> Params:
         known = {"warmup", "policy"}
         for name, each in self.rounds.items():
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name) or name in known:
+                raise ValueError(
+                    f"rounds: {name!r} cannot name a round: use letters, digits, _ and -, and not warmup or policy"
+                )
             if each.from_ not in known:
                 raise ValueError(f"rounds.{name}.from is {each.from_!r}: use warmup, policy, or a round that stands before it")
             known.add(name)
@@ -315,15 +326,28 @@ def _explain(error: ValidationError) -> Iterator[str]:
             case "value_error":
                 yield (f"{key}: " if key else "") + str(item["ctx"]["error"])
             case _:
-                reason = item["msg"].removeprefix("Input should be ")
-                yield f"{key}: {item['input']!r} is wrong: it should be {reason}"
+                reason = re.sub(
+                    r"a valid dictionary or instance of \w+", "a mapping", item["msg"].replace(" after validation", "")
+                )
+                reason = reason.replace("Input should", "it should", 1)
+                yield f"{key}: {_plain(item['input'])!r} is wrong: {reason[0].lower()}{reason[1:]}"
+
+
+def _plain(value: Any) -> Any:
+    """What ruamel read, as plain values for a message."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
 def _nearest(where: list[str]) -> str:
     section: Any = Params
     for part in where[:-1]:
-        found = section.model_fields.get(part) if isinstance(section, type) and issubclass(section, BaseModel) else None
-        section = found.annotation if found else None
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            found = section.model_fields.get(part)
+            section = found.annotation if found else None
+        else:
+            section = (None, *get_args(section))[-1]  # the values of a mapping such as rounds
     if not (isinstance(section, type) and issubclass(section, BaseModel)):
         return "; remove it"
     names = [f.alias or n for n, f in section.model_fields.items()]
@@ -345,10 +369,12 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     from ruamel.yaml.error import YAMLError
 
     try:
-        values = _yaml().load(Path(path).read_text())
+        values = _yaml().load(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file. Run from the project's folder, or name the file.") from None
-    except YAMLError as error:
+    except OSError as error:
+        raise ParamsError(f"{path}: cannot be read ({error.strerror}). Name a file that this user may read.") from None
+    except (YAMLError, UnicodeDecodeError) as error:
         raise ParamsError(f"{path}: not YAML: {' '.join(str(error).split())}") from None
     if values is None:
         return {}
@@ -383,15 +409,23 @@ def use(overlay: str | Path, path: str | Path = PATH) -> None:
     text = io.StringIO()
     _yaml().dump(values, text)
     temporary = Path(path).with_name(f".{Path(path).name}.tmp")
-    temporary.write_text(text.getvalue())
+    temporary.write_text(text.getvalue(), encoding="utf-8")
     temporary.replace(path)
 
 
 def show(params: Params) -> str:
     """The settings as YAML, every default spelled out."""
     text = io.StringIO()
-    _yaml().dump(params.model_dump(mode="json", by_alias=True), text)
+    values = params.model_dump(by_alias=True)
+    _yaml().dump(_lists(values), text)
     return text.getvalue()
+
+
+def _lists(value: Any) -> Any:
+    """Tuples as lists, which YAML has."""
+    if isinstance(value, Mapping):
+        return {key: _lists(each) for key, each in value.items()}
+    return [_lists(each) for each in value] if isinstance(value, tuple) else value
 
 
 def main(argv: list[str] | None = None) -> int:

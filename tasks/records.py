@@ -15,9 +15,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
+import sys
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -269,8 +271,8 @@ class Score:
 class RubricItem:
     """One rubric item (METHODS.md 2.2). `check` is a machine-verifiable predicate (tasks.distill.checks).
 
-    The counts are over the trajectories that it was mined from and the held-out ones that it was
-    tested on: how many of the right and of the wrong ones satisfy it.
+    The counts are over the held-out trajectories that it was tested on, and not over those that it was mined
+    from: how many of the right and of the wrong ones satisfy it (for a pitfall: made the mistake).
     """
 
     kind: Literal["suggest", "pitfall", "bonus", "answer"]
@@ -348,9 +350,11 @@ def _unwrap(hint: Any) -> tuple[Any, bool]:
     return hint, False
 
 
-@cache
-def _hints(cls: type) -> dict[str, Any]:
+def _read_hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls, include_extras=True)
+
+
+_hints: Callable[[type], dict[str, Any]] = cache(_read_hints)
 
 
 _INT32 = {"prompt_ids", "completion_ids"}
@@ -382,13 +386,19 @@ def _arrow_type(hint: Any, name: str = "") -> pa.DataType:
     raise TypeError(f"no Arrow type for {hint!r}")
 
 
-@cache
 def schema_of(cls: type) -> pa.Schema:
     """The Arrow schema of a record class, with its name and version in the metadata."""
+    return _schema(cls)
+
+
+def _read_schema(cls: type) -> pa.Schema:
     fields = [
         pa.field(n, _arrow_type(h, n), nullable=True) for n, h in _hints(cls).items() if typing.get_origin(h) is not ClassVar
     ]
     return pa.schema(fields, metadata={"rungs.record": cls.__name__, "rungs.version": str(VERSION)})
+
+
+_schema: Callable[[type], pa.Schema] = cache(_read_schema)
 
 
 def _encode(value: Any, hint: Any) -> Any:
@@ -440,9 +450,12 @@ def write_shard(path: str | Path, records: Iterable[Any], cls: type) -> int:
     path = Path(path)
     table = pa.Table.from_pylist([to_row(r) for r in records], schema=schema_of(cls))
     temporary = path.with_name(f".{path.name}.tmp")
-    pq.write_table(table, temporary, compression="zstd")
+    try:
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+    except OSError as error:
+        raise _named(error, path) from error
     temporary.replace(path)
-    return table.num_rows
+    return int(table.num_rows)
 
 
 def read_shard(path: str | Path, cls: type[R]) -> list[R]:
@@ -452,20 +465,35 @@ def read_shard(path: str | Path, cls: type[R]) -> list[R]:
     """
     path = Path(path)
     try:
-        table = pq.read_table(path)
+        # Without the checksums, one flipped bit is read as another record (measured: one flip in seven).
+        table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise RecordError(f"{path}: no such shard. Run the stage that writes it: `dvc repro`.") from error
-    except (pa.ArrowInvalid, OSError) as error:
-        raise RecordError(f"{path}: not a readable Parquet file ({error}). {_REMEDY}") from error
-    metadata = {k.decode(): v.decode() for k, v in (table.schema.metadata or {}).items()}
-    found, version = metadata.get("rungs.record"), metadata.get("rungs.version")
+    except PermissionError as error:  # nothing is wrong with the file
+        raise _named(error, path) from error
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(f"{path}: not a readable Parquet file ({_line(error)}). {_REMEDY}") from error
+    metadata = table.schema.metadata or {}
+    found, version = (metadata.get(key, b"").decode(errors="replace") for key in (b"rungs.record", b"rungs.version"))
     if found != cls.__name__:
         raise RecordError(f"{path}: holds {found or 'no Rungs'} records, not {cls.__name__}. {_REMEDY}")
     if version != str(VERSION):
         raise RecordError(f"{path}: schema version {version}, this program reads {VERSION}. {_REMEDY}")
     if not table.schema.equals(schema_of(cls)):
         raise RecordError(f"{path}: its columns are not those of {cls.__name__} version {VERSION}. {_REMEDY}")
-    return [from_row(cls, row) for row in table.to_pylist()]
+    try:
+        return [from_row(cls, row) for row in table.to_pylist()]
+    except (ValueError, TypeError) as error:  # text that is not UTF-8 or not JSON, lengths that differ
+        raise RecordError(f"{path}: holds what is no {cls.__name__} ({_line(error)}). {_REMEDY}") from error
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """The error with the file's name, which pyarrow's lack."""
+    return OSError(error.errno, os.strerror(error.errno), str(path)) if error.errno else error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
 
 
 _REMEDY = "Delete it and run `dvc repro`, which writes it again."
@@ -527,15 +555,28 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("path", type=Path)
     parser.add_argument("-n", type=int, default=3, help="how many records to print (default 3)")
     args = parser.parse_args(argv)
-    first = args.path if args.path.is_file() else next(iter(sorted(args.path.rglob("*.parquet"))), None)
+    try:
+        for record in _peek(args.path)[: args.n]:
+            print(json.dumps(dataclasses.asdict(record), indent=2, ensure_ascii=False))
+    except RecordError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _peek(path: Path) -> list[Any]:
+    """The records of a file, or of the folder of the first shard below `path`, whatever record they are."""
+    first = path if path.is_file() else next(iter(sorted(path.rglob("*.parquet"))), None)
     if first is None:
-        raise RecordError(f"{args.path}: no Parquet shards here.")
-    name = (pq.read_schema(first).metadata or {}).get(b"rungs.record", b"").decode()
+        raise RecordError(f"{path}: no Parquet shards here.")
+    try:
+        metadata = pq.read_schema(first).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise RecordError(f"{first}: not a readable Parquet file ({_line(error)}). {_REMEDY}") from error
+    name = metadata.get(b"rungs.record", b"").decode(errors="replace")
     if name not in RECORDS:
         raise RecordError(f"{first}: not a shard of Rungs records.")
-    for record in read_shards(args.path, RECORDS[name])[: args.n]:
-        print(json.dumps(dataclasses.asdict(record), indent=2, ensure_ascii=False))
-    return 0
+    return read_shards(path if path.is_file() else first.parent, RECORDS[name])
 
 
 if __name__ == "__main__":

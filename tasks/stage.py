@@ -95,6 +95,8 @@ def command(
     depends on; they name the resumable scratch. Known failures end as a message and code 1, bad settings as
     code 2; anything else propagates with its traceback.
     """
+    from tasks.tracking import TrackingError
+
     args = _arguments(name, argv, rounds, description)
     try:
         params = load(PATH, args.params)
@@ -104,7 +106,7 @@ def command(
     except ParamsError as error:
         print(error, file=sys.stderr)
         return 2
-    except (StageError, RecordError) as error:
+    except (StageError, RecordError, TrackingError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except OSError as error:
@@ -139,6 +141,8 @@ def _run(
     from tasks.tracking import stage_run
 
     start = time.monotonic()
+    if args.out.is_file():
+        raise StageError(f"{args.out}: is a file. Give --out a folder, or remove the file.")
     key = _key(params, args, sections, needs)
     scratch = SCRATCH / f"{name}{'-' + args.round if args.round else ''}-{key}"
     temporary = args.out.with_name(f".{args.out.name}.tmp")
@@ -146,14 +150,25 @@ def _run(
         shutil.rmtree(temporary)
     temporary.mkdir(parents=True)
     scratch.mkdir(parents=True, exist_ok=True)
-    with stage_run(name, params, args.round) as tracked:
+    with stage_run(name, params.model_dump(mode="json", by_alias=True), args.round) as tracked:
         metrics = dict(run(Stage(name, args.round, params, args.data, temporary, scratch, tracked)))
         metrics["seconds"] = round(time.monotonic() - start, 1)
-        tracked.metrics({k: v for k, v in metrics.items() if isinstance(v, int | float)})
+        tracked.metrics(flat(metrics))
         write_json(temporary / "metrics.json", metrics)
         write_json(temporary / "manifest.json", _manifest(name, args.round, temporary))
         publish(temporary, args.out)
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The numbers of nested metrics as `outer/inner`; texts, lists and None are left out."""
+    numbers: dict[str, float] = {}
+    for name, value in metrics.items():
+        if isinstance(value, Mapping):
+            numbers |= flat(value, f"{prefix}{name}/")
+        elif isinstance(value, int | float):
+            numbers[f"{prefix}{name}"] = value
+    return numbers
 
 
 def _manifest(name: str, round_name: str | None, folder: Path) -> dict[str, Any]:
@@ -198,6 +213,6 @@ def _disk(error: OSError) -> str | None:
                 f"{where}: the disk is full. Free space (`dvc gc --workspace` drops old cached outputs), then run `dvc repro`."
             )
         case errno.EROFS | errno.EACCES | errno.EPERM:
-            return f"{where}: not writable ({os.strerror(error.errno)}). Give this user write access, then run `dvc repro`."
+            return f"{where}: no access ({os.strerror(error.errno)}). Let this user read and write it, then run `dvc repro`."
         case _:
             return None

@@ -73,25 +73,36 @@ def workspace() -> Path:
     return next((folder for folder in (here, *here.parents) if (folder / ".dvc").is_dir()), here)
 
 
-def current_store() -> Store:
-    """MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME, else the workspace's SQLite store and "rungs"."""
-    root = workspace()
-    uri = os.environ.get("MLFLOW_TRACKING_URI", "")
-    experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", "rungs")
+def current_store(uri: str = "", experiment: str = "") -> Store:
+    """Where this process records.
+
+    MLFLOW_TRACKING_URI and MLFLOW_EXPERIMENT_NAME come first, then the arguments (`tracking.uri` and
+    `tracking.experiment` of params.yaml), then the workspace's SQLite store and "rungs".
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or uri
+    experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or experiment or "rungs"
     if uri:
         return Store(uri, experiment, "")
-    return Store(f"sqlite:///{root / 'mlflow' / 'mlflow.db'}", experiment, str(root / "mlflow" / "artifacts"))
+    folder = workspace() / "mlflow"
+    return Store(f"sqlite:///{folder / 'mlflow.db'}", experiment, str(folder / "artifacts"))
+
+
+def last_store() -> Store:
+    """Where the last pipeline run of this workspace was recorded, else `current_store()`."""
+    known = last_pipeline()
+    here = current_store(experiment=known.get("experiment", ""))
+    return here if known.get("uri", here.uri) == here.uri else current_store(known["uri"], known["experiment"])
 
 
 def mlflow_ui() -> str:
     """The address of the running MLflow pages that `flows.ui` noted, else its default."""
-    return str(_read_json(workspace() / FOLDER / "ui.json").get("mlflow") or UI)
+    return str(read_json(workspace() / FOLDER / "ui.json").get("mlflow") or UI)
 
 
-def current_pipeline() -> Pipeline:
-    """The pipeline run that this process belongs to (see the module's docstring)."""
+def current_pipeline(key: str | None = None) -> Pipeline:
+    """The pipeline run that this process belongs to (see the module's docstring), or the one with this key."""
     me = process.this_process()
-    if key := os.environ.get("RUNGS_PIPELINE"):
+    if key := key or os.environ.get("RUNGS_PIPELINE"):
         return Pipeline(
             key=key,
             owner=os.environ.get("RUNGS_PIPELINE_OWNER", ""),
@@ -148,13 +159,14 @@ def _check_file(store: Store, database: Path) -> None:
 def last_pipeline() -> dict[str, Any]:
     """What `.rungs/pipeline.json` says of the last pipeline run; empty when there was none.
 
-    Keys: `pipeline` (its key), `uri`, `experiment_id`, `run_id`, `url`, `status` and `stages`, a mapping
+    Keys: `pipeline` (its key), `uri`, `experiment`, `experiment_id`, `run_id`, `url`, `status` and `stages`, a mapping
     of stage names to {`run_id`, `url`, `status`}.
     """
-    return _read_json(workspace() / FOLDER / "pipeline.json")
+    return read_json(workspace() / FOLDER / "pipeline.json")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a small JSON file; empty when there is none."""
     try:
         found = json.loads(path.read_bytes())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -178,8 +190,9 @@ def finish_pipeline(status: str = "FINISHED", key: str | None = None) -> str | N
     """
     from tasks.tracking.client import Recorder
 
-    with Recorder(current_store()) as recorder:
-        url = recorder.ask({"do": "finish", "pipeline": key or current_pipeline().key, "status": status}).get("url")
+    pipeline = current_pipeline(key)
+    with Recorder(last_store(), pipeline) as recorder:
+        url = recorder.ask({"do": "finish", "pipeline": pipeline.key, "status": status}).get("url")
     return str(url) if url else None
 
 
@@ -190,5 +203,5 @@ def reconcile() -> list[dict[str, Any]]:
     """
     from tasks.tracking.client import Recorder
 
-    with Recorder(current_store()) as recorder:
+    with Recorder(last_store(), current_pipeline()) as recorder:
         return list(recorder.ask({"do": "reconcile"})["ended"])

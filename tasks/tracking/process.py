@@ -61,7 +61,7 @@ def dvc_ancestor() -> ProcessId | None:
     """The nearest ancestor of this process that is DVC, None when there is none."""
     for process in psutil.Process(os.getpid()).parents():
         try:
-            if _is_dvc(process.cmdline()):
+            if is_dvc(process.cmdline()):
                 return identify(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             # An ancestor that ended meanwhile, or another user's: not the DVC that waits for this stage.
@@ -69,7 +69,7 @@ def dvc_ancestor() -> ProcessId | None:
     return None
 
 
-def _is_dvc(command: list[str]) -> bool:
+def is_dvc(command: list[str]) -> bool:
     """True for `dvc ...`, `python .../bin/dvc ...` and `python -m dvc ...`."""
     names = [PurePath(word).stem if PurePath(word).suffix == ".exe" else PurePath(word).name for word in command[:4]]
     if "dvc" in names[:1]:

@@ -5,7 +5,6 @@ Use: see the package's docstring. Left out: everything that needs MLflow (`tasks
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 import threading
@@ -17,13 +16,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, Protocol
 
+from tasks.params import Params
 from tasks.records import Score, Trajectory
 from tasks.tracking import values
 from tasks.tracking.client import Recorder
 from tasks.tracking.pipeline import Pipeline, TrackingError, current_pipeline, current_store
 from tasks.tracking.process import this_process
-
-logger = logging.getLogger(__name__)
 
 
 class Run(Protocol):
@@ -158,21 +156,25 @@ def _begin(name: str, params: Mapping[str, Any], round: str | None, pipeline: Pi
 
 
 @contextmanager
-def stage_run(name: str, params: Mapping[str, Any], round: str | None = None) -> Iterator[Run]:
+def stage_run(name: str, params: Params | Mapping[str, Any], round: str | None = None) -> Iterator[Run]:
     """The MLflow run of one stage, for the time of the body.
 
     `params` is the whole parameter tree: the parent run gets all of it, the stage's run its own section
-    and the top-level values. With `tracking.enabled: false` in it, yields a NullRun.
+    and the top-level values. Its `tracking` section says whether and where to record
+    (`pipeline.current_store`); with `tracking.enabled: false`, yields a NullRun.
 
     The run ends FINISHED; FAILED when the body raises; KILLED on Ctrl-C, on SIGTERM (which becomes
     SystemExit(143) in the body, so that it can tidy up), or when the process vanishes. The exception
     goes on. Raises TrackingError before the body runs when the store cannot be reached or written.
     """
-    if not _enabled(params):
+    tree = params.model_dump(mode="json", by_alias=True) if isinstance(params, Params) else params
+    tracking = tree.get("tracking", {})
+    if not tracking.get("enabled", True):
         yield NullRun()
         return
-    recorder = Recorder(current_store())
-    run = StageRun(recorder, _begin(name, params, round, current_pipeline()))
+    pipeline = current_pipeline()
+    recorder = Recorder(current_store(tracking.get("uri", ""), tracking.get("experiment", "")), pipeline)
+    run = StageRun(recorder, _begin(name, tree, round, pipeline))
     try:
         with _sigterm_raises():
             yield run
@@ -187,11 +189,6 @@ def stage_run(name: str, params: Mapping[str, Any], round: str | None = None) ->
             error.add_note(f"Besides, this failure could not be recorded. {second}")
         raise
     run.end("FINISHED", None)
-
-
-def _enabled(params: Mapping[str, Any]) -> bool:
-    tracking = params.get("tracking")
-    return bool(tracking.get("enabled", True)) if isinstance(tracking, Mapping) else True
 
 
 def _status_of(error: BaseException) -> str:

@@ -1,10 +1,14 @@
-"""One stage's conversation with MLflow: each public method of Session is a message of the recorder.
+"""What the recorder does with messages: each public method of Session is one, and `serve` runs them in order.
 
-Needs MLflow; imported by the recorder process only. Left out: reading and writing the pipe (`recorder`).
+Needs MLflow; imported by the recorder process only. Left out: the socket (`recorder`).
 """
 
 from __future__ import annotations
 
+import queue
+import threading
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +16,19 @@ import mlflow
 from filelock import FileLock
 from mlflow import MlflowClient
 from mlflow.entities import Metric
+from mlflow.exceptions import MlflowException
+from sqlalchemy.exc import SQLAlchemyError
 
 from tasks.tracking import store
 from tasks.tracking.pipeline import FOLDER, Store, last_pipeline, workspace, write_json
 
 METRICS_PER_BATCH = 1000
 """The most metrics that MLflow takes in one call."""
+
+FAILURES = (MlflowException, SQLAlchemyError, OSError)
+"""What MLflow raises when its store is out of reach, full, damaged, or refuses a value."""
+
+Message = dict[str, Any]
 
 LOCK_SECONDS = 60.0
 """How long to wait for another stage of this workspace that is starting its run."""
@@ -58,6 +69,7 @@ class Session:
         note = {
             "pipeline": self._begin["pipeline"],
             "uri": self.target.uri,
+            "experiment": self.target.experiment,
             "experiment_id": self._experiment,
             "run_id": self._parent,
             "url": self.target.page(self._experiment, self._parent),
@@ -65,6 +77,12 @@ class Session:
             "stages": {**known["stages"], self._begin["stage"]: stage},
         }
         write_json(folder() / "pipeline.json", note)
+
+    def _note_pipeline(self, run_id: str, status: str) -> None:
+        """Writes a pipeline's end into .rungs/pipeline.json if that speaks of it; the caller holds the lock."""
+        known = last_pipeline()
+        if known.get("run_id") == run_id:
+            write_json(folder() / "pipeline.json", {**known, "status": status})
 
     def where(self, message: dict[str, Any]) -> dict[str, str]:
         return {"run_id": self._run, "url": self.target.page(self._experiment, self._run)}
@@ -110,10 +128,6 @@ class Session:
         self._run = ""
         return {}
 
-    def vanished(self) -> None:
-        """The input ended: ends the run if the stage did not."""
-        self.abandon("KILLED", store.VANISHED)
-
     def abandon(self, status: str, why: str) -> None:
         """Ends the run, if it is still live, with a status and a reason."""
         if self._run:
@@ -125,17 +139,83 @@ class Session:
             return {}
         if parent.info.status in store.LIVE:
             store.end_run(self._client, parent.info.run_id, message["status"])
-        with _lock():
-            known = last_pipeline()
-            if known.get("run_id") == parent.info.run_id and known["status"] == "RUNNING":
-                write_json(folder() / "pipeline.json", {**known, "status": message["status"]})
+            with _lock():
+                self._note_pipeline(parent.info.run_id, message["status"])
         return {"url": self.target.page(self._experiment, parent.info.run_id)}
 
     def reconcile(self, message: dict[str, Any]) -> dict[str, Any]:
         with _lock():
             ended = store.reconcile(self._client, self._experiment)
+            for run in ended:
+                self._note_pipeline(run.info.run_id, run.info.status)
         pages = [(run, self.target.page(self._experiment, run.info.run_id)) for run in ended]
         return {"ended": [{"name": run.info.run_name, "status": run.info.status, "url": url} for run, url in pages]}
+
+
+def serve(lines: queue.SimpleQueue[Message | None], reply: Callable[[Message], None], turn: threading.RLock) -> Store | None:
+    """Takes one stage's messages until they end (None). Returns where it recorded, None if nothing came.
+
+    `turn` is held while MLflow works, so that connections take turns. An error of MLflow's ends the run
+    FAILED if it can, and the conversation with it.
+    """
+    opening = lines.get()
+    if opening is None:
+        return None
+    target = Store(opening["uri"], opening["experiment"], opening["artifacts"])
+    held: list[Message | None] = []
+    session = None
+    try:
+        with turn:
+            session = Session(target)
+        while (message := _next(lines, held)) is not None:
+            with turn:
+                answer = getattr(session, message["do"])(message)
+            if answer is not None:
+                reply(answer)
+        with turn:
+            session.abandon("KILLED", store.VANISHED)
+    except FAILURES as error:
+        traceback.print_exc()
+        what = _message(target.uri, error)
+        if session is not None:
+            try:
+                with turn:
+                    session.abandon("FAILED", what)
+            except FAILURES:
+                traceback.print_exc()  # the store is out of reach: the next start reconciles the run
+        reply({"error": what})
+    return target
+
+
+def _next(lines: queue.SimpleQueue[Message | None], held: list[Message | None]) -> Message | None:
+    """The next message. Metrics that wait in a row become one: a loop may send hundreds while MLflow is imported."""
+    message = held.pop() if held else lines.get()
+    if message is None or message["do"] != "metrics":
+        return message
+    merged = [message]
+    while not lines.empty():
+        following = lines.get()
+        if following is None or following["do"] != "metrics":
+            held.append(following)
+            break
+        merged.append(following)
+    return {"do": "metrics", "merged": merged}
+
+
+def _message(uri: str, error: Exception) -> str:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return (
+        f"MLflow store {uri}: {first.rstrip('.')}. Make it reachable and writable, set MLFLOW_TRACKING_URI to another store,"
+        f" or turn tracking off (`tracking.enabled: false` in params.yaml). Details: {folder() / 'tracking.log'}."
+    )
+
+
+def leave(target: Store) -> None:
+    """The last act of a recorder: ends what the pipeline's process left live, because it stopped before the end."""
+    try:
+        Session(target).reconcile({})
+    except FAILURES:
+        traceback.print_exc()  # nobody listens any more; the next start does it
 
 
 def folder() -> Path:

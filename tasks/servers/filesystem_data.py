@@ -10,13 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tasks.servers.filesystem_tree import ROOT, File, Folder, Link, Member, Place, Trashed, join, parent, size
-from tasks.servers.world import World
-
-
-def words(text: str) -> tuple[str, ...]:
-    """A word list from text."""
-    return tuple(text.split())
-
+from tasks.servers.world import World, words
 
 FOLDER_NAMES = words(
     """accounts admin archive assets audits backups banking board bridge budget campus charts clients clinic contracts courses

@@ -131,7 +131,7 @@ def _task(
 ) -> Task:
     prompt, label, every, tag, apis, gold_text, response = (record[key] for key in _KEYS)
     rename = TWINS if split == "validation" else {}
-    needed = [rename.get(name, name) for name in apis]
+    needed = list(dict.fromkeys(rename.get(name, name) for name in apis))  # some rows name a tool once per call
     calls = [_call(call_id, entry, rename) for call_id, entry in json.loads(gold_text).items()]
     unknown = sorted({name for name in needed if name not in specs} | {call.name for call in calls if call.name not in specs})
     if unknown:

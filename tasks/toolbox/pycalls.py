@@ -109,7 +109,10 @@ def _check_tokens(text: str) -> None:
             if stack.pop() != _CLOSES[token]:
                 raise FaultError("mismatched_brace", position)
             if not stack and text[match.end() :].strip():
-                raise FaultError("trailing_text", _skip_space(text, match.end()), "text follows the list of calls")
+                after = _skip_space(text, match.end())
+                if text[after] in "])}":
+                    raise FaultError("extra_brace", after)
+                raise FaultError("trailing_text", after, "text follows the list of calls")
             previous = "operand"
         else:
             previous = "separator"

@@ -203,8 +203,8 @@ def chain_depth(needs: Mapping[str, Iterable[Edge]]) -> int:
 
 
 def literal_violations(violations: Iterable[Violation], arguments: Any) -> list[Violation]:
-    """`violations` without those of references: what a reference stands for has no type before it is resolved."""
-    return [violation for violation in violations if not is_reference(_at(arguments, violation.path))]
+    """`violations` without the types and values of references, which have neither before they are resolved."""
+    return [v for v in violations if v.kind not in ("type", "value") or not is_reference(_at(arguments, v.path))]
 
 
 def _at(value: Any, pointer: str) -> Any:

@@ -27,6 +27,7 @@ INTEGER_BOUND = 2**63
 _INTEGER_DIGITS = 19  # 2**63 has 19 decimal digits; longer text is out of range without being converted
 _NUMBER_LENGTH = 1000  # a double needs 17 digits; this only bounds the work
 
+_WHITE = " \t\n\r"
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f\ud800-\udfff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _PAIR = re.compile(
@@ -83,8 +84,12 @@ def loads(text: str) -> Any:
         doubtful = _SURROGATE.search(text) is not None
     if doubtful:
         scan(text)
+    stripped = text.strip(_WHITE)
     try:
-        return _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(stripped)
+        if end == len(stripped):
+            return value
+        raise _RefusedError("text after the value")
     except json.JSONDecodeError as error:
         scan(text)
         raise FaultError("syntax", error.pos, error.msg) from error  # unreachable while scan knows every fault
@@ -174,7 +179,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _content_end(text: str) -> int:
-    return len(text.rstrip(" \t\n\r"))
+    return len(text.rstrip(_WHITE))
 
 
 def _key(text: str, position: int) -> tuple[str, int]:

@@ -20,7 +20,7 @@ Left out: robustness slices and public benchmarks, which are modules of their ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -56,7 +56,7 @@ def outcomes(tasks: Mapping[str, Task], trajectories: Sequence[Trajectory]) -> d
 
 def slices(tasks: Mapping[str, Task]) -> dict[str, dict[str, list[str]]]:
     """The ids of each slice's tasks, by kind of slice (SLICES) and name, names in natural order."""
-    names = {
+    names: dict[str, Callable[[Task], Sequence[int | str]]] = {
         "by_depth": lambda t: [t.depth],
         "by_chain_depth": lambda t: [t.chain_depth],
         "by_server": lambda t: t.servers,
@@ -101,8 +101,8 @@ def _compare_mode(
 def _test(mode: str, before: Outcomes, after: Outcomes, seed: int, resamples: int) -> dict[str, Any]:
     if mode == "greedy":
         p, lost, won = mcnemar(before, after)
-        return {"p_value": p, "test": "McNemar's exact test", "lost": lost, "won": won}
-    return {"p_value": permutation_p(before, after, seed, resamples), "test": "sign-flip permutation of per-task means"}
+        return {"p_value": p, "test": "McNemar", "lost": lost, "won": won}
+    return {"p_value": permutation_p(before, after, seed, resamples), "test": "permutation"}
 
 
 def behaviour(tasks: Mapping[str, Task], trajectories: Sequence[Trajectory]) -> dict[str, Any]:

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
 from rich.table import Table
+from rich.text import Text
 
-HEADER = ("", "n", "before [95%]", "after [95%]", "gain [95%]", "p")
+HEADER = ("", "n", "before [95%]", "after [95%]", "gain", "p")
 
 
 def estimate(found: Mapping[str, Any], sign: bool = False) -> str:
@@ -48,23 +51,43 @@ def accuracy_rows(results: Mapping[str, Any], mode: str, kind: str = "by_depth",
 
 def overall_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """One row per mode that was measured."""
-    names = {"sampled": f"sampled, avg@{results['samples']}", "greedy": "greedy"}
+    names = {"sampled": f"sampled avg@{results['samples']}", "greedy": "greedy"}
     for mode, name in names.items():
         if mode in results:
             yield _row(name, results[mode]["overall"])
 
 
-def accuracy_table(results: Mapping[str, Any], title: str) -> Table:
-    """Held-out accuracy by depth, sampled, and overall in both modes."""
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    for number, name in enumerate(HEADER):
+def accuracy_table(results: Mapping[str, Any], title: str) -> RenderableType:
+    """Held-out accuracy by depth, sampled, and overall in both modes, with the tests below. At most 80 columns wide."""
+    table = Table(title=title, title_justify="left")
+    table.box, table.show_edge, table.padding = SIMPLE_HEAD, False, (0, 1, 0, 0)
+    for number, name in enumerate(HEADER[:5]):
         table.add_column(name, justify="left" if number == 0 else "right", no_wrap=True)
     for row in accuracy_rows(results, "sampled"):
-        table.add_row(*row)
+        table.add_row(*_short(row))
     table.add_section()
     for row in overall_rows(results):
-        table.add_row(*row)
-    return table
+        table.add_row(*_short(row))
+    return Group(table, *map(Text, _tests(results)))
+
+
+def _short(row: tuple[str, ...]) -> tuple[str, ...]:
+    """A row whose gain has no interval."""
+    return (*row[:4], row[4].partition(" ")[0])
+
+
+def _tests(results: Mapping[str, Any]) -> Iterator[str]:
+    for mode in ("sampled", "greedy"):
+        if mode in results:
+            found = results[mode]["overall"]
+            gain = estimate(found["gain"], sign=True)
+            yield f"{mode}: gain {gain}, {found['test']} p {equals(found['p_value'])}, {found['gain']['n']} tasks"
+
+
+def equals(p: float | None) -> str:
+    """`= 0.047` or `<0.001`, to stand after "p"."""
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

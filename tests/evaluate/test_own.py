@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 from tasks.evaluate.own import behaviour, compare, depth_rows, flat, outcomes, slices
 from tasks.evaluate.tables import accuracy_rows, accuracy_table, estimate, markdown, overall_rows, p_value
@@ -90,8 +93,12 @@ def test_rows_metrics_and_table() -> None:
     assert metrics["accuracy_depth_6_after"] == 0.75
     assert not any(name.startswith("greedy") for name in metrics)
     assert all(isinstance(v, int | float) for v in metrics.values())
-    assert accuracy_table(found, "x").row_count == 7
-    assert [row[0] for row in overall_rows(found)] == ["sampled, avg@4"]
+    console = Console(width=80, file=io.StringIO())
+    console.print(accuracy_table(found, "Round x"))
+    text = console.file.getvalue()
+    assert "depth 6" in text and "0.750 [" in text and "permutation p" in text
+    assert "…" not in text  # everything fits
+    assert [row[0] for row in overall_rows(found)] == ["sampled avg@4"]
     assert accuracy_rows(found, "sampled")[0][:2] == ("depth 1", "2")
 
 

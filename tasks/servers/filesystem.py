@@ -45,14 +45,15 @@ from tasks.servers.filesystem_tree import (
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Limit, Text, date_of
+from tasks.servers.typed import Limit, date_of
 from tasks.servers.world import World
 
 Sought = Annotated[str, Field(min_length=1, max_length=60, description="Text to look for; case does not matter.")]
+Content = Annotated[str, Field(min_length=1, max_length=200, description="Plain text, of one or several lines.")]
 Old = Annotated[str, Field(min_length=1, max_length=60, description="Text to replace, as it is written.")]
 New = Annotated[str, Field(max_length=60, description="Text to put in its place.")]
 Files = Annotated[list[t.FilePath], Field(min_length=1, max_length=10, description="Paths of files.")]
-Tag = Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,19}$", description="A tag, like urgent.")]
+Tag = Annotated[str, Field(min_length=1, max_length=20, description="A tag, like urgent.")]
 
 
 class Filesystem(Tree, Server):
@@ -315,23 +316,18 @@ class Filesystem(Tree, Server):
         return {"file": self._put(path, "").file}
 
     @tool(destructive=True, idempotent=True)
-    def write_file(self, file: t.FilePath, text: Text) -> t.Sized:
+    def write_file(self, file: t.FilePath, text: Content) -> t.Sized:
         """Replace the whole text of an existing file; touch creates one."""
         return self._rewrite(self._editable(file), checked_text(text))
 
     @tool()
-    def append_file(self, file: t.FilePath, text: Text) -> t.Sized:
+    def append_file(self, file: t.FilePath, text: Content) -> t.Sized:
         """Add lines at the end of an existing file."""
         row = self._editable(file)
         return self._rewrite(row, "\n".join([*lines(row.text), checked_text(text)]))
 
     @tool(destructive=True)
-    def replace_text(
-        self,
-        file: t.FilePath,
-        old: Annotated[str, Field(min_length=1, max_length=60)],
-        new: Annotated[str, Field(max_length=60)],
-    ) -> t.Replaced:
+    def replace_text(self, file: t.FilePath, old: Old, new: New) -> t.Replaced:
         """Replace every occurrence of a text in a file by another text."""
         row = self._editable(file)
         count = row.text.count(old)
@@ -445,7 +441,9 @@ class Filesystem(Tree, Server):
         return self._set_lock(folder, False)
 
     @tool()
-    def tag_file(self, file: t.FilePath, tags: Annotated[list[Tag], Field(min_length=1, max_length=5)]) -> t.Tagged:
+    def tag_file(
+        self, file: t.FilePath, tags: Annotated[list[Tag], Field(min_length=1, max_length=5, description="Tags, like urgent.")]
+    ) -> t.Tagged:
         """Add tags to a file; answers with how many it has now."""
         row = self._file(file)
         together = tuple(sorted({*row.tags, *(checked_name(t) for t in tags)}))

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from tasks.servers.tool import ToolError
@@ -295,7 +295,9 @@ class Emptied(TypedDict):
 class Filter(TypedDict, total=False):
     """What files must satisfy; a condition that is left out holds for all."""
 
-    type: Annotated[Kind, Field(description="By the name's ending.")]
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
+    type: Annotated[Kind, Field(description="The type of file.")]
     tag: Annotated[str, Field(max_length=30, description="A tag that they carry.")]
     owner: Annotated[str, Field(max_length=60, description="Full name of the owner.")]
     min_bytes: Annotated[int, Field(ge=0, description="At least this large.")]

@@ -389,7 +389,7 @@ class Shopping(Shop, Server):
         address_id: t.AddressId,
         method_id: t.MethodId,
         speed: t.Speed = "standard",
-        gift_card_id: t.GiftCardId | None = None,
+        gift_card_id: t.PaysFirst = None,
     ) -> t.Placed:
         """Order what is in the cart. A gift card, if given, pays first; the rest is charged to the payment method."""
         zone = existing(self.addresses, address_id, "address", "list_addresses").zone

@@ -45,6 +45,7 @@ Color = Annotated[str, Field(min_length=1, max_length=20, description="A color, 
 Quantity = Annotated[int, Field(ge=1, le=20, description="How many pieces.")]
 Stars = Annotated[int, Field(ge=1, le=5, description="From 1, bad, to 5, good.")]
 Comment = Annotated[str, Field(max_length=120, description="What to say about it; may be empty.")]
+PaysFirst = Annotated[GiftCardId | None, Field(description="A gift card that pays first.")]
 Products = Annotated[list[ProductId], Field(max_length=10, description="Identifiers of products.")]
 
 

@@ -115,7 +115,7 @@ def _text(schema: Mapping[str, Any], live: Live, rng: random.Random, hostile: fl
     names = [
         v for entities in live.entities.values() for facts in entities.values() for v in facts.values() if isinstance(v, str)
     ]
-    return rng.choice(names) if names and rng.random() < 0.6 else f"New thing {rng.randint(1, 30)}"
+    return rng.choice(names) if names and rng.random() < 0.6 else f"{rng.choice(('New thing ', 'new'))}{rng.randint(1, 30)}"
 
 
 @cache

@@ -20,7 +20,7 @@ def request(clauses: Sequence[Clause], rng: random.Random) -> str:
     """One request from the clauses, in their order; a direct question becomes a sentence of its own."""
     sentences: list[tuple[str, bool]] = []
     for clause in clauses:
-        direct = clause.text.split(" ", 1)[0].rstrip(",'s").lower() in _INTERROGATIVES
+        direct = clause.text.split(" ", 1)[0].removesuffix(",").removesuffix("'s").lower() in _INTERROGATIVES
         if direct:
             sentences.append((clause.text, True))
         elif sentences and not sentences[-1][1] and rng.random() < 0.7:

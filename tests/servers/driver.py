@@ -13,6 +13,7 @@ Left out: shrinking. A failure prints the calls that led to it.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -106,15 +107,19 @@ def _text(schema: Mapping[str, Any], live: Live, rng: random.Random, hostile: fl
     if schema.get("format") == "date":
         if rng.random() < hostile:
             return rng.choice(HOSTILE_DATES)
-        return f"2026-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+        days = [v for known in live.entities.values() for facts in known.values() if isinstance(v := facts.get("day"), str)]
+        near = rng.choice(days)[:8] if days and rng.random() < 0.7 else f"2026-{rng.randint(1, 12):02d}-"
+        return f"{near}{rng.randint(1, 28):02d}"
     if rng.random() < hostile:
         return rng.choice(HOSTILE_TEXT + HOSTILE_TIMES)
-    if "pattern" in schema:
-        # the one other pattern that several tools share is the time of day
-        return f"{rng.randint(7, 19):02d}:{rng.choice(('00', '15', '30', '45'))}"
     names = [
         v for entities in live.entities.values() for facts in entities.values() for v in facts.values() if isinstance(v, str)
     ]
+    if "pattern" in schema:
+        fitting = [name for name in names if re.search(schema["pattern"], name)]
+        # the one pattern that several tools share without an entity is the time of day
+        time = f"{rng.randint(7, 19):02d}:{rng.choice(('00', '15', '30', '45'))}"
+        return rng.choice(fitting) if fitting and rng.random() < 0.5 else time
     return rng.choice(names) if names and rng.random() < 0.6 else f"{rng.choice(('New thing ', 'new'))}{rng.randint(1, 30)}"
 
 

@@ -113,7 +113,7 @@ def resolves(referent: Referent, identifier: str, facts: Facts, session: Session
 
 def fill(goal: Goal, each: Grammar, live: Live, seed: int, rng: random.Random) -> Plan | None:
     """The plan for one goal alone, or None when this draw names something that cannot be named."""
-    drawer = Drawer(live, [each], World(seed, "grammar"), rng)
+    drawer = Drawer(live, [each], World(seed, f"grammar/{rng.getrandbits(32)}"), rng)
     drawer.goals = [goal]
     with contextlib.suppress(CannotError):  # raised too when the goal takes more than one call; then its clause is complete
         drawer.draw(1)

@@ -104,7 +104,7 @@ PAYMENT_GOALS = [
             "set the PIN of {card_id} to {pin}",
             "give {card_id} the new PIN {pin}",
             "make {pin} the PIN of {card_id}",
-            "I want {pin} as the PIN for {card_id}, so change it",
+            "set {pin} as the new PIN for {card_id}",
         ],
         needs_state={"card_id": {"status": "active"}},
     ),
@@ -269,7 +269,7 @@ PAYMENT_GOALS = [
         [
             "set up a standing payment of {amount} from {account_id} to {payee_id} every {every}, starting on {day}",
             "pay {payee_id} {amount} from {account_id} every {every} from {day} on",
-            "from {day} on, send {amount} from {account_id} to {payee_id} every {every}",
+            "send {amount} from {account_id} to {payee_id} every {every}, from {day} on",
             "arrange for {payee_id} to get {amount} from {account_id} every {every}, beginning {day}",
         ],
         needs_state={"account_id": CHECKING, "payee_id": {"kind": "person"}},

@@ -244,7 +244,8 @@ class Banking(Server):
     @tool(read_only=True)
     def get_last_charge(self, card_id: bank.CardId) -> bank.LastCharge:
         """The latest transaction of a card."""
-        rows = self.transactions.where(lambda r: r.card_id == self._card(card_id).card_id)
+        self._card(card_id)
+        rows = self.transactions.where(lambda r: r.card_id == card_id)
         if not rows:
             raise ToolError("not_found", f"{card_id} has no charges", "Try another card from list_cards.")
         row = latest(rows)[0]

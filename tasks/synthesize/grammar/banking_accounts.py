@@ -81,7 +81,7 @@ ACCOUNT_GOALS = [
             "close {account_id}",
             "shut down {account_id} for good",
             "permanently close {account_id}",
-            "get rid of {account_id}, it is empty",
+            "get rid of {account_id} since it is empty",
         ],
         needs_state={"account_id": {"kind": "savings", "balance": 0}},
         weight=0.4,

@@ -45,7 +45,7 @@ EVENT_GOALS = [
         "delete_calendar",
         {"calendar_id": Ref("calendar")},
         [
-            "delete {calendar_id}, there is nothing in it",
+            "delete {calendar_id} since there is nothing in it",
             "get rid of {calendar_id}, which is empty",
             "remove the empty calendar, that is {calendar_id}",
             "erase {calendar_id} since it holds no events",
@@ -364,7 +364,7 @@ EVENT_GOALS = [
             "delete {reminder_id}",
             "turn off {reminder_id}",
             "remove {reminder_id}",
-            "drop {reminder_id}, I do not need it",
+            "drop {reminder_id} because I do not need it",
         ],
     ),
 ]

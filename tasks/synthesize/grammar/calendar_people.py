@@ -205,7 +205,7 @@ PEOPLE_GOALS = [
             "give back the room of {event_id}",
             "release the room that is booked for {event_id}",
             "cancel the room booking for {event_id}",
-            "free up the room of {event_id}, we meet online",
+            "free up the room of {event_id} because we meet online",
         ],
     ),
     # invitations

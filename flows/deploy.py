@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.objects import ConcurrencyLimitConfig
 from prefect.client.schemas.schedules import CronSchedule
-from prefect.deployments.runner import RunnerDeployment
+from prefect.deployments.runner import EntrypointType, RunnerDeployment
 from prefect.exceptions import ObjectNotFound
-from prefect.flows import EntrypointType
+from prefect.flows import Flow
+from prefect.runner.storage import LocalStorage
 from prefect.schedules import Cron
 from prefect.workers.process import ProcessWorker
 from pydantic import ValidationError
@@ -57,34 +59,38 @@ def make_pools(client: SyncPrefectClient, gpus: int) -> list[str]:
 
 def make_deployments(workspace: Path, cron: str, active: bool, dispatch: bool) -> list[str]:
     """Makes or updates the deployments; their runs work in `workspace`."""
-    code = str(Path(__file__).resolve().parents[1])
-    # Prefect's workers start a plain Python: it must find this code from the workspace.
-    variables = {"working_dir": str(workspace), "env": {"PYTHONPATH": code}}
-    said = []
     for pool in POOLS:
-        RunnerDeployment.from_flow(
-            stage,
-            name=pool,
-            work_pool_name=pool,
-            job_variables=variables,
-            entrypoint_type=EntrypointType.MODULE_PATH,
-            description=f"One stage of dvc.yaml on the {pool} pool",
-        ).apply()
-        said.append(f"deployment stage/{pool}")
-    RunnerDeployment.from_flow(
+        _apply(stage, pool, pool, workspace, f"One stage of dvc.yaml on the {pool} pool")
+    _apply(
         pipeline,
-        name="rungs",
-        work_pool_name="cpu",
-        job_variables=variables,
-        entrypoint_type=EntrypointType.MODULE_PATH,
+        "rungs",
+        "cpu",
+        workspace,
+        "The whole DAG of dvc.yaml",
         parameters={"dispatch": dispatch},
         schedules=[Cron(cron, active=active, slug="nightly")],
         # One DVC process per workspace: a second run waits for the first.
         concurrency_limit=ConcurrencyLimitConfig(limit=1),
-        description="The whole DAG of dvc.yaml",
-    ).apply()
-    said.append(f"deployment pipeline/rungs, schedule {cron!r} {'active' if active else 'inactive'}")
-    return said
+    )
+    schedule = f"deployment pipeline/rungs, schedule {cron!r} {'active' if active else 'inactive'}"
+    return [*(f"deployment stage/{pool}" for pool in POOLS), schedule]
+
+
+def _apply(flow: Flow[..., None], name: str, pool: str, workspace: Path, description: str, **more: Any) -> None:
+    code = str(Path(__file__).resolve().parents[1])
+    deployment = RunnerDeployment.from_flow(
+        flow,
+        name=name,
+        work_pool_name=pool,
+        # A worker starts a plain Python, which must find this code from the workspace.
+        job_variables={"working_dir": str(workspace), "env": {"PYTHONPATH": code}},
+        entrypoint_type=EntrypointType.MODULE_PATH,
+        description=description,
+        **more,
+    )
+    # Without this, a run begins by copying the folder, data and all, to where it works.
+    deployment.storage = LocalStorage(str(workspace))
+    deployment.apply()
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from prefect import flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
+from prefect.settings import PREFECT_API_URL
 
 from flows import server
 from flows.command import LockBusyError, StageFailedError, run_stage
@@ -30,7 +31,8 @@ def pipeline_environment() -> dict[str, str]:
     return {
         "RUNGS_PIPELINE": str(flow_run.id),
         "RUNGS_PIPELINE_OWNER": this_process().text(),
-        "RUNGS_FLOW_RUN_URL": str(flow_run.ui_url or ""),
+        # A temporary server's page is gone when somebody follows the link.
+        "RUNGS_FLOW_RUN_URL": str(flow_run.ui_url or "") if PREFECT_API_URL.value() else "",
         "RUNGS_FLOW_RUN_NAME": str(flow_run.name),
     }
 

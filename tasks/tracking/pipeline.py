@@ -64,7 +64,8 @@ class Store:
     def page(self, experiment_id: str, run_id: str) -> str:
         """The address of a run's page."""
         base = self.uri.rstrip("/") if self.remote else mlflow_ui()
-        return f"{base}/#/experiments/{experiment_id}/runs/{run_id}"
+        # Without the query, a browser's first visit shows the run among generative AI's evaluations.
+        return f"{base}/#/experiments/{experiment_id}/runs/{run_id}?workflowType=machine_learning"
 
 
 def workspace() -> Path:

@@ -64,7 +64,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         self.turn = threading.RLock()
         self.store: Store | None = None
         self._owner = process.parse(owner)
-        self._once = owner == client.ONCE
+        self.once = owner == client.ONCE
         self._counting = threading.Lock()
         self._served = False
         self._connected = 0
@@ -94,7 +94,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         threading.Thread(target=self.shutdown, daemon=True).start()
 
     def _over(self) -> bool:
-        if self._once and self._served:
+        if self.once and self._served:
             return True
         gone = self._owner is not None and self._owner.gone()
         return gone or time.monotonic() - self._last > IDLE_SECONDS
@@ -140,7 +140,7 @@ def main(descriptor: str, path: str, owner: str) -> None:
     gc.disable()  # collections while importing hundreds of modules free nothing and take a tenth of the time
     with Server(int(descriptor), path, owner) as server:
         server.serve_forever(LOOK_SECONDS)
-        if server.store is not None:
+        if server.store is not None and not server.once:
             from tasks.tracking.session import leave
 
             leave(server.store)

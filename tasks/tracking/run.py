@@ -35,7 +35,10 @@ class Run(Protocol):
         """The address of the run's page; empty when tracking is off."""
 
     def metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Records numbers at one step. None is left out; NaN and infinities are left out and counted."""
+        """Records numbers at one step; without a step, as the stage's final figures, on the pipeline's run too.
+
+        None is left out; NaN and infinities are left out and counted.
+        """
 
     def artifact(self, path: str | Path, folder: str = "") -> None:
         """Copies a file or a folder's content into the run's artifacts, under `folder`. Waits until it is copied."""
@@ -108,7 +111,7 @@ class StageRun:
             self._dropped += dropped
             finite["nonfinite_values_dropped"] = float(self._dropped)
         if finite:
-            self._recorder.send({"do": "metrics", "values": finite, "step": step or 0, "time": int(time.time() * 1000)})
+            self._recorder.send({"do": "metrics", "values": finite, "step": step, "time": int(time.time() * 1000)})
 
     def artifact(self, path: str | Path, folder: str = "") -> None:
         if not Path(path).exists():

@@ -21,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tasks.tracking import store
 from tasks.tracking.pipeline import FOLDER, Store, last_pipeline, workspace, write_json
+from tasks.tracking.values import clean_name
 
 METRICS_PER_BATCH = 1000
 """The most metrics that MLflow takes in one call."""
@@ -43,11 +44,11 @@ class Session:
         self._client = MlflowClient(target.uri)
         with _lock():
             self._experiment = store.open_experiment(self._client, target)
-        self._begin: dict[str, Any] = {}
+        self._begin: Message = {}
         self._parent = ""
         self._run = ""
 
-    def begin(self, message: dict[str, Any]) -> None:
+    def begin(self, message: Message) -> None:
         with _lock():
             store.reconcile(self._client, self._experiment)
             parent = store.find_parent(self._client, self._experiment, message["pipeline"])
@@ -84,19 +85,24 @@ class Session:
         if known.get("run_id") == run_id:
             write_json(folder() / "pipeline.json", {**known, "status": status})
 
-    def where(self, message: dict[str, Any]) -> dict[str, str]:
+    def where(self, message: Message) -> dict[str, str]:
         return {"run_id": self._run, "url": self.target.page(self._experiment, self._run)}
 
-    def metrics(self, message: dict[str, Any]) -> None:
-        items = [
-            Metric(name, value, item["time"], item["step"])
-            for item in message.get("merged", [message])
-            for name, value in item["values"].items()
-        ]
-        for start in range(0, len(items), METRICS_PER_BATCH):
-            self._client.log_batch(self._run, metrics=items[start : start + METRICS_PER_BATCH])
+    def metrics(self, message: Message) -> None:
+        items = message.get("merged", [message])
+        self._log_metrics(self._run, [Metric(n, v, i["time"], i["step"] or 0) for i in items for n, v in i["values"].items()])
+        # A stage's final figures also stand on the pipeline's run, where pipelines are compared.
+        place = clean_name(self._begin["stage"].replace("@", "/"))
+        final = [item for item in items if item["step"] is None]
+        self._log_metrics(
+            self._parent, [Metric(f"{place}/{n}", v, i["time"], 0) for i in final for n, v in i["values"].items()]
+        )
 
-    def artifact(self, message: dict[str, Any]) -> dict[str, str]:
+    def _log_metrics(self, run_id: str, metrics: list[Metric]) -> None:
+        for start in range(0, len(metrics), METRICS_PER_BATCH):
+            self._client.log_batch(run_id, metrics=metrics[start : start + METRICS_PER_BATCH])
+
+    def artifact(self, message: Message) -> dict[str, str]:
         path, place = Path(message["path"]), message["folder"] or None
         if path.is_dir():
             self._client.log_artifacts(self._run, str(path), place)
@@ -104,17 +110,17 @@ class Session:
             self._client.log_artifact(self._run, str(path), place)
         return {}
 
-    def dataset(self, message: dict[str, Any]) -> None:
+    def dataset(self, message: Message) -> None:
         store.log_dataset(self._client, self._run, self._parent, message)
 
-    def traces(self, message: dict[str, Any]) -> None:
+    def traces(self, message: Message) -> None:
         for trace in message["traces"]:
             store.log_trace(self._client, self._experiment, self._run, trace)
 
-    def tag(self, message: dict[str, Any]) -> None:
+    def tag(self, message: Message) -> None:
         self._client.set_tag(self._run, message["key"], message["value"])
 
-    def end(self, message: dict[str, Any]) -> dict[str, str]:
+    def end(self, message: Message) -> dict[str, str]:
         status = message["status"]
         if message.get("traceback"):
             self._client.log_text(self._run, message["traceback"], "traceback.txt")
@@ -133,7 +139,7 @@ class Session:
         if self._run:
             self.end({"status": status, "last": False, "error": why})
 
-    def finish(self, message: dict[str, Any]) -> dict[str, str]:
+    def finish(self, message: Message) -> dict[str, str]:
         parent = store.find_parent(self._client, self._experiment, message["pipeline"])
         if parent is None:
             return {}
@@ -143,7 +149,7 @@ class Session:
                 self._note_pipeline(parent.info.run_id, message["status"])
         return {"url": self.target.page(self._experiment, parent.info.run_id)}
 
-    def reconcile(self, message: dict[str, Any]) -> dict[str, Any]:
+    def reconcile(self, message: Message) -> Message:
         with _lock():
             ended = store.reconcile(self._client, self._experiment)
             for run in ended:

@@ -55,7 +55,9 @@ def open_experiment(client: MlflowClient, store: Store) -> str:
             )
         return str(experiment.experiment_id)
     location = Path(store.artifacts).resolve().as_uri() if store.artifacts else None
-    return str(client.create_experiment(store.experiment, artifact_location=location))
+    # The kind decides which of MLflow's two faces the page shows: runs first, not generative AI's dashboards.
+    tags = {"mlflow.experimentKind": "custom_model_development"}
+    return str(client.create_experiment(store.experiment, artifact_location=location, tags=tags))
 
 
 def start_parent(client: MlflowClient, experiment_id: str, begin: Mapping[str, Any]) -> Run:
@@ -71,8 +73,8 @@ def start_parent(client: MlflowClient, experiment_id: str, begin: Mapping[str, A
         "rungs.role": "pipeline",
         "rungs.pipeline": begin["pipeline"],
         "rungs.process": begin["owner"],
-        "mlflow.source.name": "dvc.yaml",
-        "mlflow.source.type": "PROJECT",
+        "mlflow.source.name": begin["command"] if begin["by_hand"] else "dvc.yaml",
+        "mlflow.source.type": "LOCAL",
         "mlflow.user": _user(),
         "mlflow.note.content": f"{how}. The stages are the runs nested below.",
         **git_tags(),

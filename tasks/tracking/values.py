@@ -138,7 +138,7 @@ def trace_of(trajectory: Trajectory, score: Score | None) -> dict[str, Any]:
         "inputs": {
             "messages": [{"role": m.role, "content": plain(m.content)} for m in trajectory.messages if m.role == "user"]
         },
-        "outputs": plain({"answer": trajectory.final_text(), "finish_reason": trajectory.finish_reason}),
+        "outputs": plain(trajectory.final_text()),
         "ok": trajectory.finish_reason == "stop",
         "tags": {
             "rungs.task": trajectory.task_id,

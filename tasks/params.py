@@ -169,12 +169,23 @@ class Rollout(Section):
     limits: Limits = Limits()
 
 
+class Items(Section):
+    """Most items of each kind in one rubric (METHODS.md 2.6)."""
+
+    suggest: Annotated[int, Field(ge=0)] = 6
+    pitfall: Annotated[int, Field(ge=0)] = 3
+    bonus: Annotated[int, Field(ge=0)] = 2
+    answer: Annotated[int, Field(ge=0)] = 1
+
+
 class Distill(Section):
     """Rubric items from contrasted trajectories (METHODS.md 2.6)."""
 
-    held_out: Share = 0.5
-    min_side: Annotated[int, Field(ge=1, description="fewest right and fewest wrong trajectories of a plan shape")] = 4
+    held_out: Annotated[float, Field(gt=0, lt=1, description="share of the trajectories that items are tested on")] = 0.5
+    min_side: Annotated[int, Field(ge=2, description="fewest right and fewest wrong trajectories of a shape or task")] = 4
+    pool: Annotated[bool, Field(description="a shape with too few takes the evidence of all shapes that ask an item")] = True
     min_gap: Annotated[Share, Field(description="least difference of satisfaction rates, right against wrong, held out")] = 0.2
+    items: Items = Items()
 
 
 class Tier(Section):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tasks.servers.filesystem import Filesystem
 from tasks.servers.filesystem_tree import FILE_BYTES, LONGEST, ROOT, base, checked_name, parent, size
 from tasks.servers.sampler import Live, sample
 from tasks.servers.session import Environment, Session
 from tasks.servers.world import HELD_OUT_FROM, World
-from tests.servers.driver import check_server, drive, ok, refused, state_of
+from tests.servers.driver import Driver, check_server, drive, ok, refused, state_of
 
 WORLD = Environment([Filesystem])
 SEED = 7
@@ -491,7 +493,101 @@ def _files(seed: int) -> dict[str, dict[str, Any]]:
 LIVE = {seed: live_of(seed) for seed in (SEED, HELD_OUT_FROM + 1)}
 
 
+NAMES = st.sampled_from(("a", "b", "c.txt", "d.zip", ".."))
+
+
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), world=st.sampled_from(sorted(LIVE)), hostile=st.sampled_from((0.02, 0.1, 0.4)))
 def test_random_calls_keep_the_tree_well_formed(seed: int, world: int, hostile: float) -> None:
     drive(WORLD, world, seed, LIVE[world], check, calls=40, hostile=hostile)
+
+
+class Keeper(RuleBasedStateMachine):
+    """A person at work in a tree with few names, so that clashes, links and locks meet; each call checked by the driver."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        live = LIVE[SEED]
+        self.session = WORLD.session(SEED)
+        copied = Live({kind: {key: dict(facts) for key, facts in known.items()} for kind, known in live.entities.items()})
+        self.driver = Driver(self.session, random.Random(0), copied)
+        ok(self.session, "pwd")
+        self.state = state_of(self.session, Filesystem)
+
+    def teardown(self) -> None:
+        self.session.close()
+
+    @rule(data=st.data(), tool=st.sampled_from(("mkdir", "touch")), name=NAMES)
+    def make(self, data: st.DataObject, tool: str, name: str) -> None:
+        self.driver.call(tool, {"name": name, "folder": self.folder(data)})
+
+    @rule(data=st.data(), tool=st.sampled_from(("cp", "mv", "unzip")))
+    def bring(self, data: st.DataObject, tool: str) -> None:
+        self.driver.call(tool, {"file": self.file(data), "folder": self.folder(data)})
+
+    @rule(data=st.data(), name=NAMES)
+    def rename(self, data: st.DataObject, name: str) -> None:
+        if data.draw(st.booleans()):
+            self.driver.call("rename_file", {"file": self.file(data), "name": name})
+        else:
+            self.driver.call("rename_folder", {"folder": self.folder(data), "name": name})
+
+    @rule(data=st.data())
+    def move_folder(self, data: st.DataObject) -> None:
+        self.driver.call("mv_folder", {"folder": self.folder(data), "target": self.folder(data)})
+
+    @rule(data=st.data(), tool=st.sampled_from(("cd", "rmdir", "lock_folder", "unlock_folder")))
+    def on_folder(self, data: st.DataObject, tool: str) -> None:
+        self.driver.call(tool, {"folder": self.folder(data)})
+
+    @rule(data=st.data(), tool=st.sampled_from(("rm", "trash_file", "cat", "list_archive", "stat")))
+    def on_file(self, data: st.DataObject, tool: str) -> None:
+        self.driver.call(tool, {"file": self.file(data)})
+
+    @rule(data=st.data(), text=st.text("ab\n é", min_size=1, max_size=20), old=st.sampled_from(("a", "b", "e")))
+    def edit(self, data: st.DataObject, text: str, old: str) -> None:
+        tool = data.draw(st.sampled_from(("write_file", "append_file", "replace_text")))
+        more = {"old": old, "new": text} if tool == "replace_text" else {"text": text}
+        self.driver.call(tool, {"file": self.file(data), **more})
+
+    @rule(data=st.data(), mode=st.sampled_from(("rw", "ro", "none")), tag=NAMES)
+    def mark(self, data: st.DataObject, mode: str, tag: str) -> None:
+        file = self.file(data)
+        match data.draw(st.sampled_from(("chmod", "tag_file", "untag_file"))):
+            case "chmod":
+                self.driver.call("chmod", {"file": file, "mode": mode})
+            case "tag_file":
+                self.driver.call("tag_file", {"file": file, "tags": [tag]})
+            case _:
+                self.driver.call("untag_file", {"file": file, "tag": tag})
+
+    @rule(data=st.data(), name=NAMES)
+    def link_or_pack(self, data: st.DataObject, name: str) -> None:
+        if data.draw(st.booleans()):
+            self.driver.call("ln", {"file": self.file(data), "name": name, "folder": self.folder(data)})
+        else:
+            self.driver.call("zip", {"files": [self.file(data), self.file(data)], "name": name, "folder": self.folder(data)})
+
+    @rule(data=st.data())
+    def restore(self, data: st.DataObject) -> None:
+        items = sorted(self.state.bin) or ["item_100"]
+        self.driver.call("restore_file", {"item_id": data.draw(st.sampled_from(items))})
+
+    @rule(seed=st.integers(0, 2**32))
+    def anything(self, seed: int) -> None:
+        self.driver.rng = random.Random(seed)
+        self.driver.step()
+
+    @invariant()
+    def holds(self) -> None:
+        check(self.session)
+
+    def folder(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from([*sorted(self.state.folders), ".", "..", "a"]))
+
+    def file(self, data: st.DataObject) -> str:
+        return data.draw(st.sampled_from([*sorted(self.state.files), *sorted(self.state.links), "a", "../b"]))
+
+
+TestKeeper = Keeper.TestCase
+TestKeeper.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)

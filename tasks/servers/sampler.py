@@ -42,7 +42,7 @@ class Live:
         return new
 
 
-def sample(session: Session, limit: int = 300) -> Live:
+def sample(session: Session, limit: int = 1000) -> Live:
     """Discovers the entities of all servers of a session with at most `limit` read-only calls."""
     live = Live()
     asked: set[tuple[str, str]] = set()

@@ -52,6 +52,7 @@ class Chat:
         if not tokenizer.chat_template:
             raise ChatError("the tokenizer has no chat template: use an instruct model, or set one in tokenizer_config.json")
         self.tokenizer = tokenizer
+        self._tails: dict[tuple[str, ...], str] = {}
         self.stop_ids = self._stop_ids()
         self.pad_id = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else self.stop_ids[0]
 
@@ -86,15 +87,21 @@ class Chat:
 
     def between(self, messages: Sequence[Message]) -> list[int]:
         """Token ids after the model's stop token up to where it writes again: tool results or the user's next turn."""
-        first = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "RUNGSTURN"}]
-        marked, contents = _mark([{"role": m.role, "content": m.content} for m in messages])
-        text = self._render([*first, *marked], prompt=True)
-        stop = self.tokenizer.convert_ids_to_tokens(self.stop_ids[0])
-        _, _, after = text.partition("RUNGSTURN")
-        head, found, tail = after.partition(stop)
-        if not found or head.strip():
-            raise ChatError(f"the template does not end an assistant turn with {stop!r}")
-        return self._encode(tail, contents)
+        return self._encode(self._tail(tuple(m.role for m in messages)), [m.content for m in messages])
+
+    def _tail(self, roles: tuple[str, ...]) -> str:
+        """The template's text after the stop token of an assistant turn that messages of `roles` follow, marked."""
+        if roles not in self._tails:
+            first = [{"role": "user", "content": "x"}, {"role": "assistant", "content": "RUNGSTURN"}]
+            marked, _ = _mark([{"role": role, "content": ""} for role in roles])
+            text = self._render([*first, *marked], prompt=True)
+            stop = self.tokenizer.convert_ids_to_tokens(self.stop_ids[0])
+            _, _, after = text.partition("RUNGSTURN")
+            head, found, tail = after.partition(stop)
+            if not found or head.strip():
+                raise ChatError(f"the template does not end an assistant turn with {stop!r}")
+            self._tails[roles] = tail
+        return self._tails[roles]
 
     def _encode(self, text: str, contents: Sequence[str]) -> list[int]:
         """Encodes template text with special tokens, and the marked contents in it without."""

@@ -1,9 +1,11 @@
 """The embedded policy: a tokenizer built from the tasks and a small Llama-shaped decoder. No download.
 
-The tokenizer is made for copying, which is what a tool-using model of under a million parameters must learn:
-a word that many tasks use (a tool, a parameter, a common English word) is one token; anything else (names,
-identifiers) is cut into pieces of one or two letters and single digits, the same pieces wherever it stands. So a
-name that no training task holds is spelled with pieces that training holds in plenty.
+The tokenizer is made for copying, which is what a tool-using model of a million parameters must learn. A word of the
+language of requests (a tool, a parameter, a common English word, with the space after it) and a piece of JSON around
+a key are one token each; anything that stands for an entity (names, identifiers, dates) is cut into pieces of one or
+two letters or digits, the same pieces wherever it stands. So a name that no training task holds is spelled with
+pieces that training holds in plenty. Text is cut by longest match (WordPiece without a continuation mark), over bytes,
+so that decoding is exact.
 
 Left out: languages other than those of the training texts; other bytes cost one token each.
 """
@@ -16,50 +18,49 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tasks.params import Scratch
-from tasks.policy.template import ASSISTANT, END, PAD, SPECIAL, TEMPLATE
+from tasks.policy.template import END, PAD, SPECIAL, TEMPLATE
 from tasks.records import ToolSpec
 
-SCAFFOLD = (
-    '<tool_call>{"name": "',
-    '", "arguments": {',
-    '", "arguments": {"',
-    "}}</tool_call>",
-    '"}}</tool_call>',
-    "Answer: ",
-    'Answer: "',
+PIECE = re.compile(
+    r'<tool_call>\{"name": "'  # a call opens
+    r'|"?\}*</tool_call>'  # and closes
+    r'|[",{}\[\] ]*"[A-Za-z_]+":\s?"?'  # a key, with the punctuation of JSON around it
+    r"|[A-Za-z]+(?:_[A-Za-z]+)*_? ?"  # a word or an identifier's prefix, with the space after it
+    r"|[0-9]{1,2}"
+    r"|[^A-Za-z0-9]"
 )
-"""Strings that every call repeats, one token each."""
+"""Tokens never cross the borders of these pieces."""
 
-WORD = re.compile(r"[A-Za-z]+")
+WORD = re.compile(r"[A-Za-z]+ ?")
+STRING = re.compile(r':\s?"([^"]*)"')
+PAIR = re.compile(r"[A-Za-z][a-z]")
 
 
 def build_tokenizer(settings: Scratch, texts: Sequence[str], specs: Iterable[ToolSpec]) -> Any:
-    """A PreTrainedTokenizerFast from rendered training texts and the catalogue.
+    """A PreTrainedTokenizerFast of at most settings.vocabulary tokens.
 
-    Pieces: bytes, frequent one- and two-letter pieces of words, the scaffold of calls, every tool and
-    parameter name with its JSON quoting, and the most frequent words up to settings.vocabulary.
+    `texts` are rendered training tasks, the request on the first line; `specs` is the catalogue.
     """
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    tokenizer = Tokenizer(models.BPE())
-    pieces = pre_tokenizers.Split(Regex(r"[A-Za-z][a-z]?|[0-9]|[^A-Za-z0-9]"), behavior="isolated")
+    whole = [*_alphabet(), *_names(specs), *_frequent(texts)]
+    tokens = list(dict.fromkeys([*SPECIAL, *(w.replace(" ", "\u0120") for w in whole)]))[: settings.vocabulary]
+    model = models.WordPiece(
+        {token: number for number, token in enumerate(tokens)},
+        unk_token=PAD,
+        continuing_subword_prefix="",
+        max_input_chars_per_word=4096,
+    )
+    tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pieces, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [
+            pre_tokenizers.Split(Regex(PIECE.pattern), behavior="isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    room = max(512, settings.vocabulary // 2)
-    trainer = trainers.BpeTrainer(
-        vocab_size=room,
-        min_frequency=2,
-        special_tokens=list(SPECIAL),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    whole = list(dict.fromkeys([*SCAFFOLD, *_quoted(specs, texts), *_common(texts)]))
-    whole = [w for w in whole if tokenizer.token_to_id(w) is None][: settings.vocabulary - tokenizer.get_vocab_size()]
-    tokenizer.add_tokens([AddedToken(w, normalized=False, single_word=bool(WORD.fullmatch(w))) for w in whole])
+    tokenizer.add_special_tokens(list(SPECIAL))
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
@@ -71,26 +72,50 @@ def build_tokenizer(settings: Scratch, texts: Sequence[str], specs: Iterable[Too
     return fast
 
 
-def _quoted(specs: Iterable[ToolSpec], texts: Sequence[str]) -> list[str]:
-    """Tool names, and JSON keys with the punctuation around them, most frequent first."""
-    counts: Counter[str] = Counter()
+def _alphabet() -> list[str]:
+    """Every byte (as ByteLevel writes it), and every pair of digits."""
+    from tokenizers import pre_tokenizers
+
+    return [*sorted(pre_tokenizers.ByteLevel.alphabet()), *(f"{n:02d}" for n in range(100))]
+
+
+def _names(specs: Iterable[ToolSpec]) -> list[str]:
+    """Tool names, parameter names and enum values, and the words that end an episode."""
+    listed = list(specs)
+    parameters = {n: p for s in listed for n, p in s.input_schema.get("properties", {}).items()}
+    enums = [v for p in parameters.values() for v in p.get("enum", []) if isinstance(v, str)]
+    return [*(s.name for s in listed), *parameters, *enums, "Done", "Answer", "true", "false"]
+
+
+def _frequent(texts: Sequence[str]) -> list[str]:
+    """JSON pieces, words of requests, and two-letter pieces of names, by how many texts hold them.
+
+    A word that a text's calls or results hold as a value stands for an entity there and does not count, unless a
+    tenth of all texts hold it: then it is a kind or a state, not a name.
+    """
+    json_pieces: Counter[str] = Counter()
+    words: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
+    held: Counter[str] = Counter()
     for text in texts:
-        counts.update(re.findall(r'(?:", |, |\{|)"[A-Za-z_]+": ?(?:"|)', text))
-        counts.update(re.findall(r'(?:",|,|\{|)"[A-Za-z_]+":(?:"|)', text))
-        counts.update(re.findall(r"[a-z]+_(?=[0-9])", text))
-    names = [spec.name for spec in specs]
-    parameters = [p for spec in specs for p in spec.input_schema.get("properties", {}) if "_" in p]
+        request, _, rest = text.partition("\n")
+        values = set(re.findall(r"[A-Za-z]+", " ".join(STRING.findall(rest))))
+        held.update(values)
+        words.update({w for w in WORD.findall(request) if w.strip() not in values})
+        for value in values:
+            pairs.update(PAIR.findall(value[i : i + 2])[0] for i in range(0, len(value) - 1, 2) if PAIR.match(value[i : i + 2]))
+        json_pieces.update({p for p in PIECE.findall(rest) if len(p) > 1 and not WORD.fullmatch(p) and not p.isdigit()})
     least = max(3, len(texts) // 400)
-    return [*names, *dict.fromkeys(parameters), *[k for k, n in counts.most_common() if n >= least]]
-
-
-def _common(texts: Sequence[str]) -> list[str]:
-    """Words of three letters or more that at least one text in 250 holds, most frequent first."""
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update({w for w in WORD.findall(text) if len(w) > 2})
-    least = max(3, len(texts) // 250)
-    return [word for word, n in counts.most_common() if n >= least]
+    everywhere = [v for v, n in held.items() if n >= len(texts) / 10]
+    common = [w for w, n in words.most_common() if n >= least]
+    frequent = [p for p, n in json_pieces.most_common() if n >= least]
+    return [
+        *frequent,
+        *everywhere,
+        *common,
+        *(p for p, n in pairs.most_common() if n >= 3),
+        *(w for w, n in pairs.most_common() if n < 3),
+    ]
 
 
 def build_model(settings: Scratch, tokenizer: Any, seed: int) -> Any:
@@ -113,6 +138,3 @@ def build_model(settings: Scratch, tokenizer: Any, seed: int) -> Any:
         pad_token_id=tokenizer.convert_tokens_to_ids(PAD),
     )
     return LlamaForCausalLM(config)
-
-
-__all__ = ["ASSISTANT", "build_model", "build_tokenizer"]

@@ -14,13 +14,23 @@ import importlib
 from collections.abc import Iterable
 from functools import cache
 
-from tasks.servers.session import Environment, Server, Session, SessionClosedError
+from tasks.servers.session import Environment, Server, Session, SessionClosedError, ToolCrashError
 from tasks.servers.tool import ToolError
 
 NAMES = ("banking", "calendar", "filesystem", "shopping")
 """The servers of the library, in the order in which they are listed."""
 
-__all__ = ["NAMES", "Environment", "Server", "Session", "SessionClosedError", "ToolError", "environment", "server"]
+__all__ = [
+    "NAMES",
+    "Environment",
+    "Server",
+    "Session",
+    "SessionClosedError",
+    "ToolCrashError",
+    "ToolError",
+    "environment",
+    "server",
+]
 
 
 @cache

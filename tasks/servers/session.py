@@ -6,7 +6,7 @@
 
 A session checks arguments against the tool's schema, runs the tool as a transaction (a refused call
 changes nothing) and answers with a Result. What it raises is never the model's fault: SessionClosedError for
-use after close, and whatever a defective tool raises.
+use after close, ToolCrashError for a defective tool.
 
 Left out: transports (see mcp_server.py) and outside servers.
 """
@@ -30,6 +30,10 @@ from tasks.toolbox.schema import Checker
 
 class SessionClosedError(RuntimeError):
     """A session was used after it was closed."""
+
+
+class ToolCrashError(RuntimeError):
+    """A tool failed in a way that no argument excuses: an infrastructure error, never the model's wrong answer."""
 
 
 class Server:
@@ -159,7 +163,7 @@ class Session:
             return _refused(call_id, "unknown_tool", f"there is no tool {name[:60]!r}", "Use one of the tools listed.")
         violations = environment.checkers[name].violations(arguments)
         if violations:
-            message = "; ".join(v.message for v in violations)
+            message = "; ".join(v.message for v in violations[:3])
             return _refused(call_id, "invalid_arguments", message, f"Follow the input schema of {name}.")
         server = self._server(environment.owner[name])
         saved = None if spec.read_only else [(table, dict(table.own)) for table in server.tables.values()]
@@ -170,6 +174,8 @@ class Session:
                 table.own = own
             if isinstance(error, ToolError):
                 return _refused(call_id, error.kind, error.message, error.remedy)
+            if isinstance(error, Exception):
+                raise ToolCrashError(f"{server.name}.{name} crashed: {type(error).__name__}: {error}") from error
             raise
         return Result(call_id, True, content=content)
 

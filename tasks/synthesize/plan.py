@@ -94,12 +94,17 @@ class Outcome:
 class Drawer:
     """Draws one plan over one live state. Holds what the request has named so far."""
 
-    def __init__(self, live: Live, grammars: Sequence[Grammar], world: World, rng: random.Random) -> None:
+    def __init__(
+        self, live: Live, grammars: Sequence[Grammar], world: World, rng: random.Random, tools: frozenset[str] | None = None
+    ) -> None:
+        """`tools` restricts the calls that a plan may hold; None allows all."""
         self.live, self.world, self.rng = live, world, rng
         self.referents: dict[str, list[Referent]] = {}
-        self.goals = [goal for g in grammars for goal in g.goals]
+        self.goals = [goal for g in grammars for goal in g.goals if tools is None or goal.tool in tools]
         for each in grammars:
             for referent in each.referents:
+                if tools is not None and referent.tool is not None and referent.tool not in tools:
+                    continue
                 self.referents.setdefault(referent.entity, []).append(referent)
         self.plan = Plan()
         self.known: dict[tuple[str, str], Bound | str] = {}

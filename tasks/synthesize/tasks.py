@@ -130,7 +130,8 @@ def _draw(
     if depth >= 4 and len(grammars) > 1 and rng.random() < 0.2:
         chosen = rng.sample(grammars, 2)
     try:
-        plan = Drawer(worlds.live(session_seed), chosen, world, rng).draw(depth)
+        allowed = frozenset(settings.tools) or None
+        plan = Drawer(worlds.live(session_seed), chosen, world, rng, allowed).draw(depth)
     except CannotError:
         return "no_plan"
     tools = tuple(sorted({call.tool for call in plan.calls}))

@@ -28,8 +28,9 @@ def clean_name(name: str) -> str:
     `.` or `..` part. An empty name becomes `_`.
     """
     text = re.sub(r"[^0-9A-Za-z_\-./ :]+", "_", name)
-    parts = [part.strip("_ ") or "_" for part in text.split("/") if part not in ("", ".", "..")]
-    return "/".join(parts)[:NAME_LIMIT].rstrip("/ ") or "_"
+    parts = [part.strip("_ ") for part in text.split("/")]
+    clean = "/".join(part for part in parts if part not in ("", ".", "..")) or "_"
+    return clean if len(clean) <= NAME_LIMIT else clean_name(clean[:NAME_LIMIT])
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -17,10 +17,13 @@ from tasks.seeds import stream
 from tasks.servers import Environment, environment
 from tasks.stage import Stage, StageError, command
 from tasks.warmup.examples import Example, demonstration, practice
-from tasks.warmup.train import train
+from tasks.warmup.train import Data, train
 
 EVERY = 20
 """Steps per row of loss.csv."""
+
+PRACTICE = 4000
+"""Most examples of copying practice; longer practice sees them again."""
 
 
 def examples_of(policy: Policy, servers: Environment, tasks: Sequence[Task]) -> list[Example]:
@@ -47,25 +50,21 @@ def run(stage: Stage) -> Mapping[str, Any]:
     if not examples:
         raise StageError("no demonstration fits the policy's context: raise policy.scratch.context or lower synthesize.depths")
 
-    def practising(step: int) -> list[Example]:
-        rng = stream(params.seed, "practice", step)
-        return [practice(policy.chat, servers, rng) for _ in range(settings.batch_size)]
-
-    losses: list[tuple[int, float]] = []
+    rng = stream(params.seed, "practice")
+    copying = [practice(policy.chat, servers, rng) for _ in range(min(settings.copy_steps * settings.batch_size, PRACTICE))]
+    data = Data(examples, copying, settings, params.seed, policy.chat.pad_id)
+    losses: list[float] = []
     total = settings.copy_steps + settings.steps
     with progress("warmup", total) as advance:
-        steps = train(policy.model, policy.chat.pad_id, practising, examples, settings, params.seed, stage.scratch)
-        for step, loss in steps:
-            advance(1, f"loss {loss:.3f}")
-            if step % EVERY == 0 or step + 1 == total:
-                losses.append((step, loss))
+        for step in train(policy.model, data, params.runtime.workers, stage.scratch, losses):
+            advance(1, f"loss {losses[step]:.3f}")
     with (stage.out / "loss.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("step", "loss"), *losses])
+        csv.writer(file).writerows([("step", "loss"), *list(enumerate(losses))[::EVERY]])
     policy.save(stage.out / "model")
     return {
         "examples": len(examples),
         "left_out_too_long": len(tasks) - len(examples),
-        "loss": losses[-1][1] if losses else 0.0,
+        "loss": losses[-1] if losses else 0.0,
     }
 
 

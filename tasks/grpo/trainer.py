@@ -1,0 +1,173 @@
+"""The GRPO update: a thin subclass of TRL's GRPOTrainer, fed by our own episodes and rewards.
+
+TRL (pinned exactly) is used on these seams, and a test fails loudly when one moves:
+- `rollout_func(prompts, trainer)` returns our token ids, log-probabilities, mask (`env_mask`) and one reward per
+  completion; the dataset's `prompt` column is the task's id.
+- `_generate_and_score_completions` is wrapped, to stop a run that cannot learn.
+- `_get_per_token_logps_and_entropies` is wrapped, to log how far the trainer's log-probabilities are from the sampler's.
+
+A Score that is no score (abstention, error) reaches TRL as None: it takes no part in its group's statistics
+and its advantage is exactly 0.
+
+Left out: step-wise advantages, LoRA, several processes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from trl import GRPOConfig, GRPOTrainer
+
+from tasks.params import Params
+from tasks.records import Score, Task, Trajectory
+
+Rolled = tuple[list[Trajectory], list[Score]]
+Roll = Callable[[Sequence[tuple[Task, int]], int], Rolled]
+"""(jobs, optimisation step) -> trajectories and scores, in order."""
+
+
+class NoSignalError(Exception):
+    """A training run without any learning signal; the message says which cause."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """Counts optimisation steps without a learning signal in a row."""
+
+    limit: int = 8
+    dry: int = 0
+
+    def see(self, advantages: torch.Tensor, scores: Sequence[Score], trajectories: Sequence[Trajectory]) -> None:
+        """Raises NoSignalError when a batch holds no score at all, or after `limit` batches of zero advantages."""
+        if not any(score.kind == "score" for score in scores):
+            kinds = dict(Counter(score.kind for score in scores))
+            reason = next((r for s in scores for r in s.reasons), "no reason given")
+            raise NoSignalError(f"no episode of this step could be scored ({kinds}); the first reason: {reason}")
+        self.dry = 0 if bool((advantages != 0).any()) else self.dry + 1
+        if self.dry >= self.limit:
+            cut = sum(t.finish_reason == "length" for t in trajectories) / len(trajectories)
+            cause = (
+                f"{cut:.0%} of the episodes were cut by the length limit: raise rollout.limits"
+                if cut > 0.9
+                else "every group has one total: choose prompts of middling difficulty (run `reward` again), or another recipe"
+            )
+            raise NoSignalError(f"{self.dry} steps in a row gave no learning signal; {cause}")
+
+
+def config(params: Params, output: Path, prompts: int) -> GRPOConfig:
+    """TRL's settings for params.grpo; one update per batch of rollouts."""
+    settings, cpu = params.grpo, params.runtime.device == "cpu"
+    sequences = settings.prompts * params.rollout.samples
+    return GRPOConfig(
+        output_dir=str(output),
+        max_steps=settings.steps,
+        per_device_train_batch_size=settings.micro_batch,
+        gradient_accumulation_steps=sequences // settings.micro_batch,
+        num_generations=params.rollout.samples,
+        num_iterations=1,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=settings.warmup_steps,
+        adam_beta2=0.99,
+        weight_decay=0.0,
+        max_grad_norm=settings.clip,
+        loss_type=settings.loss,
+        scale_rewards="group" if settings.scale else "none",
+        beta=settings.beta,
+        epsilon=settings.epsilon,
+        temperature=settings.temperature,
+        mask_truncated_completions=False,
+        save_strategy="steps",
+        save_steps=settings.save_steps,
+        save_total_limit=1,
+        logging_steps=1,
+        seed=params.seed,
+        data_seed=params.seed,
+        use_cpu=cpu,
+        bf16=False,
+        gradient_checkpointing=False,
+        dataloader_pin_memory=False,
+        report_to=[],
+        disable_tqdm=True,
+        log_completions=False,
+    )
+
+
+def dataset(tasks: Sequence[Task]) -> Dataset:
+    """The prompts as TRL takes them: each names its task."""
+    return Dataset.from_list([{"prompt": task.id} for task in tasks])
+
+
+class Trainer(GRPOTrainer):  # type: ignore[misc]
+    """GRPOTrainer over our episodes. `roll` samples and scores; `keep` gets each step's rollouts."""
+
+    def __init__(
+        self, tasks: Mapping[str, Task], roll: Roll, keep: Callable[[int, Rolled, Mapping[str, float]], None], **kwargs: Any
+    ) -> None:
+        self.tasks, self.roll, self.keep = tasks, roll, keep
+        self.patience = Patience()
+        self.rolled: Rolled = ([], [])
+        self.drift: list[float] = []
+        super().__init__(reward_funcs=[_total], rollout_func=_rollout, **kwargs)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        trajectories, scores = self.rolled
+        self.patience.see(output["advantages"], scores, trajectories)
+        return output
+
+    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
+        found = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        self.last_logps = found[0].detach()
+        return found
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        loss = super()._compute_loss(model, inputs)
+        mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
+        difference = (self.last_logps - inputs["sampling_per_token_logps"]).abs()[mask]
+        self.drift.append(float(difference.mean()) if difference.numel() else 0.0)
+        return loss
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Hands a step's rollouts and figures on; TRL's own log keeps the rest."""
+        if "loss" in logs and self.rolled[0]:
+            own = {name: values[-1] for name, values in self._metrics["train"].items() if values}
+            figures = {
+                "loss": logs["loss"],
+                "grad_norm": float(logs.get("grad_norm", math.nan)),
+                "entropy": float(own.get("entropy", math.nan)),
+                "kl": float(own.get("kl", 0.0)),
+                "logprob_difference": sum(self.drift) / max(1, len(self.drift)),
+            }
+            self.keep(self.state.global_step, self.rolled, figures)
+            self.drift, self.rolled = [], ([], [])
+        super().log(logs, start_time)
+
+
+def _rollout(prompts: list[str], trainer: Trainer) -> dict[str, Any]:
+    """TRL's rollout_func: `prompts` are task ids, each repeated once per sample of its group."""
+    seen: Counter[str] = Counter()
+    jobs = []
+    for prompt in prompts:
+        jobs.append((trainer.tasks[prompt], seen[prompt]))
+        seen[prompt] += 1
+    trajectories, scores = trainer.rolled = trainer.roll(jobs, trainer.state.global_step)
+    return {
+        "prompt_ids": [t.prompt_ids for t in trajectories],
+        "completion_ids": [t.completion_ids for t in trajectories],
+        "logprobs": [t.logprobs for t in trajectories],
+        "env_mask": [t.mask for t in trajectories],
+        "total": [s.total for s in scores],
+    }
+
+
+def _total(total: list[float | None], **_: Any) -> list[float | None]:
+    """TRL's reward function: what the rollout already scored."""
+    return total

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tasks.console import progress
-from tasks.distill.contrast import Distilled, Group, Tested, distill
+from tasks.distill.contrast import Distilled, Group, Held, distill
 from tasks.records import Rubric, Task, Trajectory, read_shards, write_shards
 from tasks.stage import Stage, StageError, command
 
@@ -50,8 +50,8 @@ def figures(distilled: Distilled) -> dict[str, Any]:
     groups = distilled.groups
     names = {group.rubric.task_id for group in groups}
     # A task's own rubric goes before its shape's, as in use.
-    tested = [t for g in groups for t in g.tested if g.rubric.task_id == t.task_id or t.task_id not in names]
-    right = [t.right for t in tested]
+    held_out = [t for g in groups for t in g.held_out if g.rubric.task_id == t.task_id or t.task_id not in names]
+    right = [t.right for t in held_out]
     return {
         "shapes": sum(name.startswith("shape:") for name in names),
         "tasks": sum(not name.startswith("shape:") for name in names),
@@ -61,9 +61,9 @@ def figures(distilled: Distilled) -> dict[str, Any]:
         "groups_left_out": dict(sorted(distilled.groups_left_out.items())),
         "items_left_out": dict(sorted(distilled.items_left_out.items())),
         "held_out": {"right": sum(right), "wrong": len(right) - sum(right)},
-        "auc": auc(right, [t.total for t in tested]),
-        "auc_blind": auc(right, [t.blind for t in tested]),
-        "auc_in_tasks": auc_in_tasks(tested),
+        "auc": auc(right, [t.total for t in held_out]),
+        "auc_blind": auc(right, [t.blind for t in held_out]),
+        "auc_in_tasks": auc_in_tasks(held_out),
     }
 
 
@@ -78,10 +78,10 @@ def satisfied(groups: Sequence[Group], kind: str) -> dict[str, float | None]:
     }
 
 
-def auc_in_tasks(tested: Sequence[Tested]) -> float | None:
+def auc_in_tasks(held_out: Sequence[Held]) -> float | None:
     """As auc, over pairs of one task only, which is what a group of samples compares; None where there is no pair."""
     by_task: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for each in tested:
+    for each in held_out:
         by_task[each.task_id][each.right].append(each.total)
     wins = [(a > b) + 0.5 * (a == b) for wrong, right in by_task.values() for a in right for b in wrong]
     return statistics.fmean(wins) if wins else None

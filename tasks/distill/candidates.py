@@ -82,13 +82,13 @@ def candidates(tasks: Sequence[Task], refused: Collection[tuple[str, str]]) -> l
     found = [
         *_from_edges(list(dict.fromkeys(links(tasks[0])))),
         *_from_calls(tasks, counts),
-        *_calls_in_all(tasks[0], counts),
         *(
             Candidate("pitfall", f"Calls `{tool}`, which the request does not need.", {"op": "called", "tool": tool})
             for tool in needless
         ),
         *_repeats([*counts, *needless]),
         *_errors([*counts, *needless], refused),
+        *_calls_in_all(tasks[0], counts),
         *_equations(tasks[0]),
         Candidate("answer", "Ends with the expected answer and in the expected state.", _OUTCOME),
     ]

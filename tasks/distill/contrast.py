@@ -47,7 +47,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Held:
     """One held-out trajectory under its rubric: the sum of its items, and under items that survived without its fold."""
 
     task_id: str
@@ -70,7 +70,7 @@ class Group:
     right: int
     wrong: int
     pooled: str
-    tested: list[Tested]
+    held_out: list[Held]
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ def _group(asked: _Asked, counts: Counts, pooled: str, settings: Distill) -> tup
         len(asked.seen) - right,
         pooled,
         [
-            Tested(each.view.task.id, each.right, float(totals[i]), float(blind[int(part)][i]))
+            Held(each.view.task.id, each.right, float(totals[i]), float(blind[int(part)][i]))
             for i, (each, part) in enumerate(zip(asked.seen, asked.parts, strict=True))
             if part != MINED
         ],

@@ -40,7 +40,7 @@ class Section(BaseModel):
 
 
 class Round(Section):
-    """One round of the DAG: `from` is `warmup`, `policy`, or an earlier round's name."""
+    """One round of the DAG. `from` is its starting policy's folder: `warmup`, `policy`, or `grpo/NAME`, an earlier one."""
 
     from_: str = Field(alias="from")
     model_config = ConfigDict(populate_by_name=True)
@@ -70,7 +70,7 @@ Server = Literal["banking", "calendar", "filesystem", "shopping"]
 class Servers(Section):
     """Which servers of the library an episode can see."""
 
-    names: Annotated[tuple[Server, ...], Field(min_length=1, strict=False)] = ("banking", "calendar", "filesystem", "shopping")
+    names: Annotated[tuple[Server, ...], Field(min_length=1)] = ("banking", "calendar", "filesystem", "shopping")
 
 
 class Scratch(Section):
@@ -122,9 +122,10 @@ class Synthesize(Section):
     test: Count = 600
     worlds: Annotated[int, Field(ge=4, description="seeded worlds that the training tasks live in")] = 300
     depths: Annotated[dict[int, float], Field(min_length=1)] = {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0, 5: 1.0, 6: 1.0}
-    distractors: Annotated[
-        tuple[int, int], Field(strict=False, description="fewest and most distractor tools in a task's list")
-    ] = (1, 4)
+    tools: Annotated[
+        tuple[str, ...], Field(description="tools that gold solutions may call; empty: all that the grammar knows")
+    ] = ()
+    distractors: Annotated[tuple[int, int], Field(description="fewest and most distractor tools in a task's list")] = (1, 4)
     unseen_combinations: Annotated[Share, Field(description="share of tool combinations kept out of training")] = 0.15
 
     @model_validator(mode="after")
@@ -281,8 +282,8 @@ class Params(Section):
                     f"rounds: {name!r} cannot name a round: use letters, digits, _ and -, and not warmup or policy"
                 )
             if each.from_ not in known:
-                raise ValueError(f"rounds.{name}.from is {each.from_!r}: use warmup, policy, or a round that stands before it")
-            known.add(name)
+                raise ValueError(f"rounds.{name}.from is {each.from_!r}: use warmup, policy, or grpo/NAME of an earlier round")
+            known.add(f"grpo/{name}")
         sequences = self.grpo.prompts * self.rollout.samples
         if sequences % self.grpo.micro_batch:
             raise ValueError(
@@ -320,14 +321,21 @@ def load(path: str | Path = PATH, overlay: str | Path | None = None) -> Params:
 def parse(values: Mapping[str, Any], source: str) -> Params:
     """Checks plain values. `source` names their file in messages."""
     try:
-        return Params.model_validate(values)
+        return Params.model_validate(_tuples(values))
     except ValidationError as error:
         raise ParamsError("\n".join(f"{source}: {line}" for line in _explain(error))) from None
 
 
+def _tuples(value: Any) -> Any:
+    """YAML's lists as tuples, which is what frozen settings hold."""
+    if isinstance(value, Mapping):
+        return {key: _tuples(each) for key, each in value.items()}
+    return tuple(_tuples(each) for each in value) if isinstance(value, list) else value
+
+
 def _explain(error: ValidationError) -> Iterator[str]:
     for item in error.errors():
-        where = [str(part) for part in item["loc"] if part != "[key]"]
+        where = [str(part) if str(part).isprintable() else repr(part) for part in item["loc"] if part != "[key]"]
         key = ".".join(where)
         match item["type"]:
             case "extra_forbidden":
@@ -341,14 +349,7 @@ def _explain(error: ValidationError) -> Iterator[str]:
                     r"a valid dictionary or instance of \w+", "a mapping", item["msg"].replace(" after validation", "")
                 )
                 reason = reason.replace("Input should", "it should", 1)
-                yield f"{key}: {_plain(item['input'])!r} is wrong: {reason[0].lower()}{reason[1:]}"
-
-
-def _plain(value: Any) -> Any:
-    """What ruamel read, as plain values for a message."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
+                yield f"{key}: {_lists(item['input'])!r} is wrong: {reason[0].lower()}{reason[1:]}"
 
 
 def _nearest(where: list[str]) -> str:

@@ -75,8 +75,7 @@ IN_ROUNDS = ("rollout", "distill", "reward", "grpo", "evaluate")
 
 def start_of(params: Params, round_name: str) -> str:
     """Where a round's starting policy lies under the data folder: `warmup`, `policy`, or `grpo/NAME`."""
-    start = params.rounds[round_name].from_
-    return start if start in ("warmup", "policy") else f"grpo/{start}"
+    return params.rounds[round_name].from_
 
 
 def command(

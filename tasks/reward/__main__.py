@@ -30,7 +30,8 @@ def run(stage: Stage) -> Mapping[str, Any]:
     if not chosen:
         raise StageError(
             f"no prompt carries a learning signal under recipe {settings.recipe!r}: every group has one total "
-            f"({dict(left_out)}). Warm up more or less (warmup.steps), raise rollout.samples or rollout.temperature, or use another recipe."
+            f"({dict(left_out)}). "
+            "Warm up more or less (warmup.steps), raise rollout.samples or rollout.temperature, or use another recipe."
         )
     write_shards(stage.out / "prompts", chosen, Task)
     metrics: dict[str, Any] = {"prompts": len(chosen), "left_out": dict(left_out)}

@@ -125,7 +125,10 @@ def _arguments(name: str, argv: Sequence[str] | None, rounds: bool, description:
         parser.add_argument("--round", required=True, help="the round, a key of params.rounds")
     args = parser.parse_args(argv)
     args.round = getattr(args, "round", None)
+    args.chosen = args.out is not None
     args.out = args.out or (args.data / name / args.round if args.round else args.data / name)
+    if args.out.name in ("", ".."):
+        args.out = args.out.resolve()
     return args
 
 
@@ -140,8 +143,7 @@ def _run(
     from tasks.tracking import stage_run
 
     start = time.monotonic()
-    if args.out.is_file():
-        raise StageError(f"{args.out}: is a file. Give --out a folder, or remove the file.")
+    _replaceable(args.out, args.chosen)
     key = _key(params, args, sections, needs)
     scratch = SCRATCH / f"{name}{'-' + args.round if args.round else ''}-{key}"
     temporary = args.out.with_name(f".{args.out.name}.tmp")
@@ -157,6 +159,19 @@ def _run(
         write_json(temporary / "manifest.json", _manifest(name, args.round, temporary))
         publish(temporary, args.out)
     shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _replaceable(out: Path, chosen: bool) -> None:
+    """Refuses to replace what no stage wrote where --out named the folder, which may be anything.
+
+    A stage's own folder may lack a manifest: DVC removes the outputs that it knows before it runs a stage.
+    """
+    if out.is_file():
+        raise StageError(f"{out}: is a file. Give --out a folder, or remove the file.")
+    if chosen and out.is_dir() and any(out.iterdir()) and not (out / "manifest.json").is_file():
+        raise StageError(
+            f"{out}: holds files that no stage wrote, and would be replaced. Give --out another folder, or empty it."
+        )
 
 
 def flat(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

@@ -23,13 +23,13 @@ from tasks.records import ToolSpec
 
 PIECE = re.compile(
     r'<tool_call>\{"name": "'  # a call opens
-    r'|"?\}*</tool_call>'  # and closes
-    r'|[",{}\[\] ]*"[A-Za-z_]+":\s?"?'  # a key, with the punctuation of JSON around it
-    r"|[A-Za-z]+(?:_[A-Za-z]+)*_? ?"  # a word or an identifier's prefix, with the space after it
+    r'|"?\}{0,16}</tool_call>'  # and closes
+    r'|[",{}\[\] ]{0,16}"[A-Za-z_]{1,64}":\s?"?'  # a key, with the punctuation of JSON around it
+    r"|[A-Za-z]{1,64}(?:_[A-Za-z]{1,64}){0,8}_? ?"  # a word or an identifier's prefix, with the space after it
     r"|[0-9]{1,2}"
     r"|[^A-Za-z0-9]"
 )
-"""Tokens never cross the borders of these pieces."""
+"""Tokens never cross the borders of these pieces. Their length is bounded, because longest match is quadratic in it."""
 
 WORD = re.compile(r"[A-Za-z]+ ?")
 STRING = re.compile(r':\s?"([^"]*)"')

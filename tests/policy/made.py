@@ -38,13 +38,14 @@ def some_tasks(count: int) -> list[Task]:
 
 
 @cache
-def _tokenizer() -> Any:
+def shared_tokenizer() -> Any:
+    """The tokenizer, one for all tests: not to be changed."""
     return build_tokenizer(SCRATCH, list(corpus(servers(), _tasks())), list(servers().specs.values()))
 
 
 def tokenizer() -> Any:
     """A tokenizer of the test's own: setting its template or tokens changes no other test."""
-    return copy.deepcopy(_tokenizer())
+    return copy.deepcopy(shared_tokenizer())
 
 
 def tiny(seed: int = 0, system: str = "") -> Policy:

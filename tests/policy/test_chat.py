@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,7 @@ TEXT = st.lists(st.one_of(st.sampled_from(SPECIAL), st.text(max_size=8)), max_si
 @settings(max_examples=60, deadline=None)
 @given(TEXT)
 def test_what_a_tool_result_spells_stays_text(text: str) -> None:
-    chat = SHARED
+    chat = shared()
     special = set(chat.tokenizer.convert_tokens_to_ids(list(SPECIAL)))
     for role, ids in (("tool", chat.between([Message("tool", text)])), ("user", chat.prompt([Message("user", text)], []))):
         assert sum(i in special for i in ids) == 3
@@ -232,12 +233,14 @@ def test_what_a_tool_result_spells_stays_text(text: str) -> None:
     assert encoded(chat, "<|end|>") == chat.stop_ids, "the next text is read with special tokens again"
 
 
-SHARED = Chat(tokenizer())
+@cache
+def shared() -> Chat:
+    return Chat(tokenizer())
 
 
 def test_a_turn_is_decoded_without_its_stop_token_and_with_all_others() -> None:
-    ids = [*encoded(SHARED, "a <|user|>  b"), *SHARED.stop_ids]
-    assert SHARED.decode(ids) == "a <|user|>  b"
+    ids = [*encoded(shared(), "a <|user|>  b"), *shared().stop_ids]
+    assert shared().decode(ids) == "a <|user|>  b"
 
 
 VALUES = st.recursive(

@@ -6,7 +6,7 @@
 
 A session checks arguments against the tool's schema, runs the tool as a transaction (a refused call
 changes nothing) and answers with a Result. What it raises is never the model's fault: SessionClosedError for
-use after close, ToolCrashError for a defective tool.
+use after close, ToolCrashError for a defective tool, KeyReusedError for one idempotency key on two calls.
 
 Left out: transports (see mcp_server.py) and outside servers.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, get_origin
@@ -34,6 +35,10 @@ class SessionClosedError(RuntimeError):
 
 class ToolCrashError(RuntimeError):
     """A tool failed in a way that no argument excuses: an infrastructure error, never the model's wrong answer."""
+
+
+class KeyReusedError(ValueError):
+    """One idempotency key was given to two different calls."""
 
 
 class Server:
@@ -113,12 +118,13 @@ class Environment:
 class Session:
     """One isolated session over an environment's servers. Owned by one thread at a time."""
 
-    __slots__ = ("_closed", "_running", "environment", "seed")
+    __slots__ = ("_answers", "_closed", "_running", "environment", "seed")
 
     def __init__(self, environment: Environment, seed: int) -> None:
         self.environment = environment
         self.seed = seed
         self._running: list[Server | None] = [None] * len(environment.servers)
+        self._answers: dict[str, tuple[str, Result, bytes]] | None = None  # key -> (call, answer, its content)
         self._closed = False
 
     def __enter__(self) -> Session:
@@ -131,11 +137,13 @@ class Session:
         """Ends the session and drops its state. Closing twice is harmless."""
         self._closed = True
         self._running = []
+        self._answers = None
 
     def reset(self) -> None:
-        """Puts the state back to the seed's."""
+        """Puts the state back to the seed's, and forgets all idempotency keys."""
         self._open()
         self._running = [None] * len(self.environment.servers)
+        self._answers = None
 
     def _open(self) -> None:
         if self._closed:
@@ -154,8 +162,12 @@ class Session:
         """The session's clock."""
         return World(self.seed, "").now
 
-    def call(self, name: str, arguments: Mapping[str, Any], call_id: str = "") -> Result:
-        """Runs one call and answers with its Result; a refusal is a Result with an error, and changes nothing."""
+    def call(self, name: str, arguments: Mapping[str, Any], call_id: str = "", *, key: str | None = None) -> Result:
+        """Runs one call and answers with its Result; a refusal is a Result with an error, and changes nothing.
+
+        `key` is an idempotency key: a call repeated with its key takes effect once and gets the same answer, for
+        as long as the session is open. Raises KeyReusedError when the key was given to another call.
+        """
         self._open()
         environment = self.environment
         spec = environment.specs.get(name)
@@ -165,7 +177,29 @@ class Session:
         if violations:
             message = "; ".join(v.message for v in violations[:3])
             return _refused(call_id, "invalid_arguments", message, f"Follow the input schema of {name}.")
-        server = self._server(environment.owner[name])
+        if key is None:
+            return self._run(spec, arguments, call_id)
+        # Refusals above depend on the call alone, so a repeat gets the same answer without being remembered.
+        return self._run_once(spec, arguments, call_id, key)
+
+    def _run_once(self, spec: ToolSpec, arguments: Mapping[str, Any], call_id: str, key: str) -> Result:
+        if self._answers is None:
+            self._answers = {}
+        call = canonical_json([spec.name, arguments])
+        known = self._answers.get(key)
+        if known is None:
+            result = self._run(spec, arguments, call_id)
+            self._answers[key] = (call, result, orjson.dumps(result.content))
+            return result
+        if known[0] != call:
+            raise KeyReusedError(f"the idempotency key {key[:60]!r} was used for another call; give every call its own")
+        # Read anew, because whoever got the first answer may have changed it.
+        return replace(known[1], call_id=call_id, content=orjson.loads(known[2]))
+
+    def _run(self, spec: ToolSpec, arguments: Mapping[str, Any], call_id: str) -> Result:
+        """Runs a call with valid arguments as a transaction."""
+        name = spec.name
+        server = self._server(self.environment.owner[name])
         saved = None if spec.read_only else [(table, dict(table.own)) for table in server.tables.values()]
         try:
             content = orjson.loads(orjson.dumps(getattr(server, name)(**arguments)))

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import psutil
 
+from tasks.tracking.pipeline import read_json
 from tasks.tracking.process import is_dvc
 
 LAST_LINES = 15
@@ -128,13 +129,17 @@ def busy_message() -> str:
 
 
 def check_lock() -> None:
-    """Raises LockBusyError when another DVC process holds the current workspace's lock."""
+    """Raises LockBusyError when another DVC process works in the current workspace."""
     from dvc.lock import LockError
     from dvc.repo import Repo
 
     with Repo() as repo:
         try:
             with repo.lock:
-                return
+                # While a stage's command runs, DVC holds locks on its paths only, listed in this file.
+                paths = read_json(Path(repo.tmp_dir, "rwlock"))
         except LockError as error:
             raise LockBusyError(busy_message()) from error
+    holders = [*paths.get("write", {}).values(), *(each for readers in paths.get("read", {}).values() for each in readers)]
+    if any(psutil.pid_exists(holder["pid"]) for holder in holders):
+        raise LockBusyError(busy_message())

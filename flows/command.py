@@ -65,13 +65,15 @@ def run_stage(name: str, environment: Mapping[str, str], say: Callable[[str], ob
 @contextmanager
 def _process(command: list[str], environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """A child in a session of its own, ended with all its children when the body is left early."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1", **environment},
+        # dvc.yaml says `python`: this one, also when its environment is not activated (a worker's is not).
+        env={**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1", **environment},
     )
     try:
         yield process

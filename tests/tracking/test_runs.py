@@ -150,7 +150,6 @@ def test_a_killed_stage_ends_killed_at_once(recorded: Recorded) -> None:
     project.control("rollout", sleep=120)
     repro = project.start("-m", "dvc", "repro", "rollout@r1")
     pid = project.wait_for_stage("rollout", repro)
-    before = {run.info.run_id for run in recorded.parents()}
     os.kill(pid, signal.SIGKILL)
     assert repro.wait(timeout=60) != 0
     # The run may be made only now: the recorder was still importing MLflow when its stage was killed.
@@ -159,7 +158,6 @@ def test_a_killed_stage_ends_killed_at_once(recorded: Recorded) -> None:
     child = recorded.children(parent)["rollout@r1"]
     assert child.info.status == "KILLED"
     assert "killed" in child.data.tags["rungs.error"]
-    assert len(before) <= len(recorded.parents())
 
 
 def test_runs_left_by_vanished_processes_are_reconciled(recorded: Recorded) -> None:

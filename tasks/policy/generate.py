@@ -1,23 +1,23 @@
-"""The transformers engine: many conversations generated side by side, with one KV cache over all turns.
+"""The transformers engine: many conversations generated side by side, with one KV cache over all their turns.
 
-    conversations = Conversations(model, stop_ids, pad_id, temperature=1.0, uniforms=[...])
-    turns = conversations.turn({0: prompt_ids, 1: ...}, limit=64)       # the first turn of each row
-    turns = conversations.turn({0: tool_result_ids}, limit=64)          # the next turn of the rows that go on
+    converse(model, prompts, reply, stop_ids=[...], pad_id=0, limit=64, temperature=1.0, uniforms=array)
 
-Tokens in, tokens out: what the model emitted stays in the cache as it is and is never tokenised again; the
-caller hands in only the tokens that come between two turns. A row that is left out of a call has ended, and
-its part of the cache is dropped.
+Every row takes one token a step, its own or a given one: when a row's turn ends, `reply(row, turn)` says at once what it
+hears (tool results, the user's next turn), and those tokens are fed while its neighbours go on writing. So no row waits
+for another, and only the prompts are padded. Rows that have ended leave the batch.
 
-Randomness: row r's k-th sampled token is the inverse CDF at uniforms[r][k], so that a row's draws do not depend
-on its neighbours (their floating-point noise aside).
+Tokens in, tokens out: what the model emitted stays in the cache as it is and is never tokenised again.
 
-Left out: continuous batching; rows wait for the longest turn of the round.
+Randomness: row r's k-th sampled token is the inverse CDF at uniforms[r, k], so that a row's draws do not depend on its
+neighbours (floating-point noise aside).
+
+Left out: admitting new rows into a running batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +26,9 @@ from transformers.cache_utils import Cache, DynamicLayer
 
 GROW = 128
 """Columns by which a cache grows: appending copies nothing in between."""
+
+CROWD = 0.75
+"""The batch is packed when no more than this share of its rows goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,10 @@ class Turn:
     finish: Literal["stop", "length"]
 
 
+Reply = Callable[[int, Turn], Sequence[int] | None]
+"""(row, its turn) -> the tokens to feed before its next turn, or None when the row has ended."""
+
+
 class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
     """A cache layer with spare columns: DynamicLayer copies the whole cache for every token."""
 
@@ -45,10 +52,9 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
         self.length = 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        shape = (*key_states.shape[:2], 0, key_states.shape[3])
         self.device = key_states.device
-        self.keys = key_states.new_empty(shape)
-        self.values = value_states.new_empty((*shape[:3], value_states.shape[3]))
+        self.keys = key_states.new_empty((*key_states.shape[:2], 0, key_states.shape[3]))
+        self.values = value_states.new_empty((*value_states.shape[:2], 0, value_states.shape[3]))
         self.is_initialized = True
 
     def update(
@@ -67,10 +73,10 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[misc]
     def get_seq_length(self) -> int:
         return self.length
 
-    def keep(self, rows: torch.Tensor, columns: torch.Tensor) -> None:
-        """Drops all other rows and columns."""
-        self.keys, self.values = (t[rows][:, :, columns] for t in (self.keys, self.values))
-        self.length = len(columns)
+    def keep(self, rows: torch.Tensor, first: int) -> None:
+        """Drops all other rows, and the columns before `first`."""
+        self.keys, self.values = (t[rows, :, first : self.length] for t in (self.keys, self.values))
+        self.length -= first
 
 
 def _widen(tensor: torch.Tensor, used: int, width: int) -> torch.Tensor:
@@ -79,131 +85,153 @@ def _widen(tensor: torch.Tensor, used: int, width: int) -> torch.Tensor:
     return wide
 
 
-class Conversations:
-    """Rows of one batch, from their prompts to their ends.
+@dataclass(slots=True)
+class _Row:
+    """One conversation: what it wrote in this turn, what is still to be fed, how many tokens it sampled in all."""
 
-    temperature 0 is greedy. `uniforms` is (rows, at least the most tokens a row may sample) in [0, 1).
-    Log-probabilities are those of the distribution sampled from; greedy ones are at temperature 1.
-    """
+    number: int
+    queue: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    drawn: int = 0
+    ended: bool = False
 
-    def __init__(
-        self, model: Any, stop_ids: Sequence[int], pad_id: int, temperature: float, uniforms: np.ndarray | None
-    ) -> None:
-        if temperature > 0 and uniforms is None:
-            raise ValueError("sampling needs uniforms, one row per conversation")
-        self.model, self.pad_id, self.temperature = model, pad_id, temperature
-        self.device = model.device
-        self.stop = torch.tensor(sorted(stop_ids), device=self.device)
-        self.uniforms = None if uniforms is None else torch.from_numpy(uniforms).to(self.device, torch.float64)
+
+class _Batch:
+    """The cache, mask and positions of the rows that go on."""
+
+    def __init__(self, model: Any, count: int) -> None:
+        self.model, self.device = model, model.device
         self.layers = [_GrowingLayer() for _ in range(model.config.num_hidden_layers)]
         self.cache = Cache(layers=self.layers)
-        self.rows: list[int] = []
-        self.mask = torch.zeros((0, 0), dtype=torch.bool, device=self.device)
-        self.position = torch.zeros(0, dtype=torch.long, device=self.device)
-        self.drawn = torch.zeros(0, dtype=torch.long, device=self.device)
-        self.pending: dict[int, int] = {}
+        self.mask = torch.zeros((count, 0), dtype=torch.bool, device=self.device)
+        self.position = torch.zeros(count, dtype=torch.long, device=self.device)
 
-    @torch.inference_mode()
-    def turn(self, new: Mapping[int, Sequence[int]], limit: int) -> dict[int, Turn]:
-        """Feeds every row its new tokens and lets the model write one turn of at most `limit` tokens.
-
-        `new` maps row -> token ids; all rows are new ones in the first call, and a subset of the last call's rows
-        afterwards. Raises ValueError otherwise, and for a row with nothing to feed.
-        """
-        self._select(list(new))
-        fed = [[*([self.pending[r]] if r in self.pending else []), *new[r]] for r in self.rows]
-        if any(not ids for ids in fed):
-            raise ValueError("a row has no tokens to feed")
-        logits = self._feed(*self._left_padded(fed))
-        return self._write(logits, limit)
-
-    def _select(self, rows: list[int]) -> None:
-        if not self.rows:
-            self.rows = rows
-            count = len(rows)
-            self.mask = torch.zeros((count, 0), dtype=torch.bool, device=self.device)
-            self.position = torch.zeros(count, dtype=torch.long, device=self.device)
-            self.drawn = torch.zeros(count, dtype=torch.long, device=self.device)
-            return
-        if unknown := set(rows) - set(self.rows):
-            raise ValueError(f"rows {sorted(unknown)} are not part of the last turn")
-        index = torch.tensor([self.rows.index(r) for r in rows], device=self.device)
-        columns = self.mask[index].any(0).nonzero()[:, 0]
-        if len(rows) < len(self.rows) or len(columns) < 0.8 * self.mask.shape[1]:
-            for layer in self.layers:
-                layer.keep(index, columns)
-            self.mask = self.mask[index][:, columns]
-            self.position, self.drawn = self.position[index], self.drawn[index]
-            self.rows = rows
-
-    def _left_padded(self, fed: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        width = max(len(ids) for ids in fed)
-        ids = torch.tensor([[self.pad_id] * (width - len(x)) + x for x in fed], device=self.device)
-        real = torch.tensor([[False] * (width - len(x)) + [True] * len(x) for x in fed], device=self.device)
-        return ids, real
-
-    def _feed(self, ids: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
+    def feed(self, ids: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
         """Appends ids (B, Q), of which `real` count; returns the last column's logits (B, V) in float32."""
-        width = ids.shape[1]
-        before = self.mask.shape[1]
+        width, before = ids.shape[1], self.mask.shape[1]
         steps = real.cumsum(1)
         positions = (self.position[:, None] + steps - 1).clamp(min=0)
         self.position = self.position + steps[:, -1]
         self.mask = torch.cat([self.mask, real], dim=1)
         allowed = self.mask[:, None, None, :].expand(-1, 1, width, -1)  # (B, 1, Q, T)
         if width > 1:
-            causal = torch.ones((width, width), dtype=torch.bool, device=self.device).tril()
-            earlier = torch.ones((width, before), dtype=torch.bool, device=self.device)
+            ones = torch.ones((width, before + width), dtype=torch.bool, device=self.device)
+            allowed = allowed & ones.tril(before)
+        if not bool(real.all()):
             # A padding query sees itself, so that its softmax is defined; its output is never used.
-            own = torch.cat([torch.zeros_like(earlier), torch.eye(width, dtype=torch.bool, device=self.device)], 1)
-            allowed = (allowed & torch.cat([earlier, causal], 1)) | own
+            own = torch.zeros((width, before + width), dtype=torch.bool, device=self.device)
+            own[:, before:].fill_diagonal_(True)
+            allowed = allowed | own
         output = self.model(
             input_ids=ids, attention_mask=allowed, position_ids=positions, cache=self.cache, use_cache=True, logits_to_keep=1
         )
         return output.logits[:, -1].float()
 
-    def _write(self, logits: torch.Tensor, limit: int) -> dict[int, Turn]:
-        count = len(self.rows)
-        going = torch.ones(count, dtype=torch.bool, device=self.device)
-        tokens: list[torch.Tensor] = []
-        logprobs: list[torch.Tensor] = []
-        alive: list[torch.Tensor] = []
-        for step in range(limit):
-            chosen, logprob = self._sample(logits)
-            tokens.append(chosen)
-            logprobs.append(logprob)
-            alive.append(going)
-            self.drawn = self.drawn + going
-            going = going & ~torch.isin(chosen, self.stop)
-            if step + 1 == limit or not bool(going.any()):
-                break
-            fed = torch.where(going, chosen, self.pad_id)[:, None]
-            logits = self._feed_one(fed, going[:, None])
-        return self._turns(torch.stack(tokens, 1), torch.stack(logprobs, 1), torch.stack(alive, 1), going)
+    def keep(self, rows: list[int]) -> None:
+        """Drops all other rows, and the columns that none of the kept rows uses."""
+        index = torch.tensor(rows, device=self.device)
+        mask = self.mask[index]
+        first = int(mask.any(0).int().argmax())
+        for layer in self.layers:
+            layer.keep(index, first)
+        self.mask, self.position = mask[:, first:], self.position[index]
 
-    def _feed_one(self, ids: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
-        logits = self._feed(ids, real)
-        return logits
 
-    def _sample(self, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if self.temperature == 0:
-            logp = logits.log_softmax(-1)
-            chosen = logp.argmax(-1)
-        else:
-            assert self.uniforms is not None
-            logp = (logits / self.temperature).log_softmax(-1)
-            rows = torch.tensor(self.rows, device=self.device)
-            at = self.uniforms[rows, self.drawn.clamp(max=self.uniforms.shape[1] - 1)]
-            cdf = logp.double().exp().cumsum(-1)
-            chosen = torch.searchsorted(cdf, (at * cdf[:, -1])[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
-        return chosen, logp.gather(-1, chosen[:, None])[:, 0]
+@torch.inference_mode()
+def converse(
+    model: Any,
+    prompts: Sequence[Sequence[int]],
+    reply: Reply,
+    *,
+    stop_ids: Sequence[int],
+    pad_id: int,
+    limit: int,
+    temperature: float,
+    uniforms: np.ndarray | None,
+) -> None:
+    """Runs all conversations to their ends. A turn is at most `limit` tokens.
 
-    def _turns(self, tokens: torch.Tensor, logprobs: torch.Tensor, alive: torch.Tensor, going: torch.Tensor) -> dict[int, Turn]:
-        lengths = alive.sum(1).tolist()
-        ids, logs, cut = tokens.tolist(), logprobs.tolist(), going.tolist()
-        turns = {}
-        for index, row in enumerate(self.rows):
-            size = lengths[index]
-            turns[row] = Turn(ids[index][:size], logs[index][:size], "length" if cut[index] else "stop")
-            self.pending[row] = ids[index][size - 1]
-        return turns
+    temperature 0 is greedy. `uniforms` (rows, the most tokens that a row may sample), in [0, 1), decides sampling.
+    Log-probabilities are those of the distribution that was sampled from; greedy ones are at temperature 1.
+    Raises ValueError for an empty prompt, or for sampling without uniforms.
+    """
+    if temperature > 0 and uniforms is None:
+        raise ValueError("sampling needs uniforms, one row per conversation")
+    if not all(prompts):
+        raise ValueError("a conversation needs a prompt of one token at least")
+    stops = frozenset(stop_ids)
+    batch = _Batch(model, len(prompts))
+    rows = [_Row(number) for number in range(len(prompts))]
+    logits = batch.feed(*_left_padded(prompts, pad_id, batch.device))
+    while True:
+        writing = [row for row in rows if not row.ended and not row.queue]
+        if writing:
+            _write(rows, writing, logits, temperature, uniforms, stops, limit, reply)
+        going = [index for index, row in enumerate(rows) if not row.ended]
+        if not going:
+            return
+        if len(going) <= CROWD * len(rows):
+            batch.keep(going)
+            rows = [rows[index] for index in going]
+        width = min(len(row.queue) for row in rows if not row.ended)
+        fed = [[pad_id] * width if row.ended else row.queue[:width] for row in rows]
+        for row in rows:
+            del row.queue[:width]
+        real = torch.tensor([not row.ended for row in rows], device=batch.device)[:, None].expand(-1, width)
+        logits = batch.feed(torch.tensor(fed, device=batch.device), real)
+
+
+def _left_padded(prompts: Sequence[Sequence[int]], pad_id: int, device: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    width = max(len(ids) for ids in prompts)
+    ids = torch.tensor([[pad_id] * (width - len(x)) + list(x) for x in prompts], device=device)
+    lengths = torch.tensor([len(x) for x in prompts], device=device)
+    real = torch.arange(width, device=device)[None] >= (width - lengths)[:, None]
+    return ids, real
+
+
+def _write(
+    rows: Sequence[_Row],
+    writing: Sequence[_Row],
+    logits: torch.Tensor,
+    temperature: float,
+    uniforms: np.ndarray | None,
+    stops: frozenset[int],
+    limit: int,
+    reply: Reply,
+) -> None:
+    """Samples one token for every row that writes; a row whose turn ends hears its reply at once."""
+    if len(writing) < len(rows):
+        index = {id(row): number for number, row in enumerate(rows)}
+        logits = logits[torch.tensor([index[id(row)] for row in writing], device=logits.device)]
+    at = None
+    if temperature > 0:
+        assert uniforms is not None
+        at = torch.tensor(
+            [float(uniforms[row.number, row.drawn]) for row in writing], dtype=torch.float64, device=logits.device
+        )
+    chosen, logprobs = _sample(logits, temperature, at)
+    for row, token, logprob in zip(writing, chosen.tolist(), logprobs.tolist(), strict=True):
+        row.ids.append(token)
+        row.logprobs.append(logprob)
+        row.drawn += 1
+        row.queue.append(token)
+        if token in stops or len(row.ids) == limit:
+            heard = reply(row.number, Turn(row.ids, row.logprobs, "stop" if token in stops else "length"))
+            row.ids, row.logprobs = [], []
+            if heard is None:
+                row.ended = True
+                row.queue.clear()
+            else:
+                row.queue.extend(heard)
+
+
+def _sample(logits: torch.Tensor, temperature: float, at: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor]:
+    if at is None:
+        logp = logits.log_softmax(-1)
+        chosen = logp.argmax(-1)
+    else:
+        logp = (logits / temperature).log_softmax(-1)
+        cdf = logp.double().exp().cumsum(-1)
+        chosen = torch.searchsorted(cdf, (at * cdf[:, -1])[:, None], right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+    return chosen, logp.gather(-1, chosen[:, None])[:, 0]

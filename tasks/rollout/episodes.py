@@ -80,7 +80,7 @@ def run(
     seed: int,
     watch: Callable[[int], None] | None = None,
 ) -> list[Trajectory]:
-    """One trajectory per job, in order. `watch` is told how many episodes ended after each round of turns.
+    """One trajectory per job, in order. `watch` is told of every episode that ends.
 
     `seed` and the job's task and sample name its random stream: an episode draws the same uniforms in any batch.
     """
@@ -91,15 +91,14 @@ def run(
             uniforms = np.stack(
                 [np.random.default_rng(e.seed).random(limits.total_tokens + limits.turn_tokens) for e in episodes]
             )
-        conversations = policy.converse(temperature, uniforms)
-        new = {row: episode.prompt_ids for row, episode in enumerate(episodes)}
-        while new:
-            turns = conversations.turn(new, limits.turn_tokens)
-            new = {
-                row: ids for row, turn in turns.items() if (ids := _advance(policy, episodes[row], turn, limits)) is not None
-            }
-            if watch is not None:
-                watch(len(turns) - len(new))
+
+        def reply(row: int, turn: Turn) -> list[int] | None:
+            heard = _advance(policy, episodes[row], turn, limits)
+            if heard is None and watch is not None:
+                watch(1)
+            return heard
+
+        policy.converse([e.prompt_ids for e in episodes], reply, limits.turn_tokens, temperature, uniforms)
         return [_close(policy, episode) for episode in episodes]
     finally:
         for episode in episodes:

@@ -292,6 +292,8 @@ def serve_http(sessions: Sessions, host: str = "127.0.0.1", port: int = 0) -> No
     """Serves HTTP until SIGINT or SIGTERM; prints the address first. Port 0 takes a free one. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
+        # asyncio does so only for sockets that it made itself; without it every answer waits 40 ms for an ACK.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shown = f"[{host}]" if ":" in host else host
         print(f"http://{shown}:{listening.getsockname()[1]}{PATH}", flush=True)
         if host not in LOOPBACK:

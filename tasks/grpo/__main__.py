@@ -12,7 +12,7 @@ import csv
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tasks.console import progress
 from tasks.grpo.watch import Recorder, health_line
@@ -24,14 +24,16 @@ from tasks.seeds import derive
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command
 
+if TYPE_CHECKING:
+    from tasks.grpo.trainer import Rolled
+
 
 def run(stage: Stage) -> Mapping[str, Any]:
     """Trains and writes."""
     import torch
-    from transformers.trainer_utils import get_last_checkpoint
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset
+    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset, last_checkpoint
     from tasks.grpo.validate import KeepBest
 
     params, settings = stage.params, stage.params.grpo
@@ -52,7 +54,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     tasks = {task.id: task for task in prompts}
     recorder = Recorder(stage.scratch / "steps", stage.run)
 
-    def roll(jobs: Sequence[tuple[Task, int]], step: int) -> Any:
+    def roll(jobs: Sequence[tuple[Task, int]], step: int) -> Rolled:
         seed = derive(params.seed, "grpo", stage.round or "", step)
         policy.model.eval()
         trajectories = run_episodes(policy, servers, jobs, params.rollout.limits, settings.temperature, seed)
@@ -61,8 +63,9 @@ def run(stage: Stage) -> Mapping[str, Any]:
 
     with progress("grpo", settings.steps) as advance:
 
-        def keep(step: int, rolled: Any, figures: Mapping[str, float]) -> None:
-            row = recorder.keep(step, *rolled, tasks, figures)
+        def keep(step: int, rolled: Rolled, figures: Mapping[str, float]) -> None:
+            trajectories, scores = rolled
+            row = recorder.keep(step, trajectories, scores, tasks, figures)
             advance(1, health_line(row))
 
         checkpoints = stage.scratch / "checkpoints"
@@ -73,15 +76,16 @@ def run(stage: Stage) -> Mapping[str, Any]:
             keep,
             model=policy.model,
             args=config(params, checkpoints),
-            train_dataset=dataset(prompts),
+            train_dataset=dataset(prompts, params),
             processing_class=policy.chat.tokenizer,
             callbacks=[best],
         )
-        last = get_last_checkpoint(str(checkpoints)) if checkpoints.is_dir() else None
+        last = last_checkpoint(checkpoints)
         if last is not None:
-            advance(int(last.rsplit("-", 1)[1]), "continued")
+            advance(int(last.name.rpartition("-")[2]), "continued")
         try:
-            trainer.train(resume_from_checkpoint=last)
+            if settings.steps:  # transformers takes 0 for "whole epochs"
+                trainer.train(resume_from_checkpoint=None if last is None else str(last))
         except NoSignalError as error:
             raise StageError(str(error)) from error
     return _write(stage, policy, recorder, best)
@@ -91,7 +95,7 @@ def _write(stage: Stage, policy: Policy, recorder: Recorder, best: Any) -> Mappi
     rows = recorder.publish(stage.out, stage.params.grpo.steps)
     if rows:
         with (stage.out / "steps.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
+            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
             writer.writeheader()
             writer.writerows(rows)
     lines = [f"- step {row['step']}: {health_line(row)}" for row in rows]

@@ -3,7 +3,7 @@
 TRL (pinned exactly) is used on these seams, and a test fails loudly when one moves:
 - `rollout_func(prompts, trainer)` returns our token ids, log-probabilities, mask (`env_mask`) and one reward per
   completion; the dataset's `prompt` column is the task's id.
-- `_generate_and_score_completions` is wrapped, to stop a run that cannot learn.
+- `_generate_and_score_completions` is wrapped, to silence groups of one total and to stop a run that cannot learn.
 - `_get_per_token_logps_and_entropies` is wrapped, to log how far the trainer's log-probabilities are from the sampler's.
 
 A Score that is no score (abstention, error) reaches TRL as None: it takes no part in its group's statistics
@@ -14,8 +14,9 @@ Left out: step-wise advantages, LoRA, several processes.
 
 from __future__ import annotations
 
+import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +24,12 @@ from typing import Any
 
 import torch
 from datasets import Dataset
-from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from tasks.params import Params
 from tasks.records import Score, Task, Trajectory
+from tasks.seeds import stream
 
 Rolled = tuple[list[Trajectory], list[Score]]
 Roll = Callable[[Sequence[tuple[Task, int]], int], Rolled]
@@ -61,7 +64,7 @@ class Patience:
             raise NoSignalError(f"{self.dry} steps in a row gave no learning signal; {cause}")
 
 
-def config(params: Params, output: Path, prompts: int) -> GRPOConfig:
+def config(params: Params, output: Path) -> GRPOConfig:
     """TRL's settings for params.grpo; one update per batch of rollouts."""
     settings, cpu = params.grpo, params.runtime.device == "cpu"
     sequences = settings.prompts * params.rollout.samples
@@ -72,6 +75,8 @@ def config(params: Params, output: Path, prompts: int) -> GRPOConfig:
         gradient_accumulation_steps=sequences // settings.micro_batch,
         num_generations=params.rollout.samples,
         num_iterations=1,
+        shuffle_dataset=False,
+        max_completion_length=params.rollout.limits.total_tokens,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="constant_with_warmup",
         warmup_steps=settings.warmup_steps,
@@ -86,7 +91,7 @@ def config(params: Params, output: Path, prompts: int) -> GRPOConfig:
         mask_truncated_completions=False,
         save_strategy="steps",
         save_steps=settings.save_steps,
-        save_total_limit=1,
+        save_total_limit=2,
         logging_steps=1,
         seed=params.seed,
         data_seed=params.seed,
@@ -100,12 +105,51 @@ def config(params: Params, output: Path, prompts: int) -> GRPOConfig:
     )
 
 
-def dataset(tasks: Sequence[Task]) -> Dataset:
-    """The prompts as TRL takes them: each names its task."""
-    return Dataset.from_list([{"prompt": task.id} for task in tasks])
+def dataset(tasks: Sequence[Task], params: Params) -> Dataset:
+    """The prompts of every step in order, as TRL takes them: each names its task.
+
+    The tasks are gone through in one random order after another, each step taking grpo.prompts of an order (what is
+    left at its end waits for the next one). The list is written out because TRL's own shuffling starts again from its
+    first order when a run is continued.
+    """
+    ids, settings = [task.id for task in tasks], params.grpo
+    per_order = len(ids) // settings.prompts
+    orders = [stream(params.seed, "prompts", n).sample(ids, len(ids)) for n in range(-(-settings.steps // per_order))]
+    chosen = [each for order in orders for each in order[: per_order * settings.prompts]]
+    return Dataset.from_list([{"prompt": each} for each in chosen[: settings.steps * settings.prompts]])
 
 
-class Trainer(GRPOTrainer):  # type: ignore[misc]
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest checkpoint under `folder` that is complete: its state is written last, and a kill may come before."""
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True)
+    return next((path for path in found if _is_complete(path)), None)
+
+
+def _is_complete(checkpoint: Path) -> bool:
+    state = checkpoint / "trainer_state.json"
+    if not state.is_file():
+        return False
+    try:
+        json.loads(state.read_bytes())
+    except ValueError:  # cut in the middle
+        return False
+    return True
+
+
+def silence(advantages: torch.Tensor, scores: Sequence[Score]) -> torch.Tensor:
+    """The advantages (B,) with exactly 0 for every episode of a group that has one total only.
+
+    TRL subtracts the mean in float32, which leaves a rounding error there that the division by a tiny deviation blows up.
+    """
+    totals: dict[str, set[float]] = defaultdict(set)
+    for score in scores:
+        if score.total is not None:
+            totals[score.task_id].add(score.total)
+    signal = torch.tensor([len(totals[score.task_id]) > 1 for score in scores], device=advantages.device)
+    return torch.where(signal, advantages, 0.0)
+
+
+class Trainer(GRPOTrainer):
     """GRPOTrainer over our episodes. `roll` samples and scores; `keep` gets each step's rollouts."""
 
     def __init__(
@@ -120,6 +164,7 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         trajectories, scores = self.rolled
+        output["advantages"] = silence(output["advantages"], scores)
         self.patience.see(output["advantages"], scores, trajectories)
         return output
 
@@ -129,7 +174,7 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         return found
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
-        loss = super()._compute_loss(model, inputs)
+        loss = super()._compute_loss(model, inputs)  # type: ignore[no-untyped-call]
         mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
         difference = (self.last_logps - inputs["sampling_per_token_logps"]).abs()[mask]
         self.drift.append(float(difference.mean()) if difference.numel() else 0.0)
@@ -138,7 +183,7 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Hands a step's rollouts and figures on; TRL's own log keeps the rest."""
         if "loss" in logs and self.rolled[0]:
-            own = {name: values[-1] for name, values in self._metrics["train"].items() if values}
+            own = {name: sum(values) / len(values) for name, values in self._metrics["train"].items() if values}
             figures = {
                 "loss": logs["loss"],
                 "grad_norm": float(logs.get("grad_norm", math.nan)),
@@ -151,8 +196,9 @@ class Trainer(GRPOTrainer):  # type: ignore[misc]
         super().log(logs, start_time)
 
 
-def _rollout(prompts: list[str], trainer: Trainer) -> dict[str, Any]:
+def _rollout(prompts: list[str], trainer: GRPOTrainer) -> dict[str, Any]:
     """TRL's rollout_func: `prompts` are task ids, each repeated once per sample of its group."""
+    assert isinstance(trainer, Trainer)
     seen: Counter[str] = Counter()
     jobs = []
     for prompt in prompts:

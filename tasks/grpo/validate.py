@@ -24,9 +24,10 @@ from tasks.reward.outcome import judge
 from tasks.rollout.episodes import run
 from tasks.seeds import derive
 from tasks.servers import Environment
+from tasks.stage import write_json
 
 
-class KeepBest(TrainerCallback):  # type: ignore[misc]
+class KeepBest(TrainerCallback):
     """Measures the policy and keeps its best weights under `folder`."""
 
     def __init__(self, policy: Policy, servers: Environment, tasks: Sequence[Task], params: Params, folder: Path) -> None:
@@ -67,4 +68,4 @@ class KeepBest(TrainerCallback):  # type: ignore[misc]
             model.save_pretrained(temporary)
             shutil.rmtree(self.folder, ignore_errors=True)
             temporary.rename(self.folder)
-        self.path.write_text(json.dumps(self.history))
+        write_json(self.path, self.history)

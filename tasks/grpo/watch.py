@@ -105,10 +105,7 @@ class Recorder:
         for kind in ("rollouts", "scores"):
             (out / kind).mkdir()
         for step in range(1, steps + 1):
-            path = self.folder / f"row-{step:05d}.json"
-            if not path.is_file():
-                break
-            row = json.loads(path.read_text())
+            row = json.loads((self.folder / f"row-{step:05d}.json").read_text())
             rows.append({**row, "step": int(row["step"])})
             for kind in ("rollouts", "scores"):
                 shutil.copy(self.folder / f"{kind}-{step:05d}.parquet", out / kind / f"step-{step:05d}.parquet")

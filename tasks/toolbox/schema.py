@@ -86,17 +86,20 @@ def _explain(error: ValidationError) -> Iterator[Violation]:
     path = "".join(f"/{_escape(str(part))}" for part in error.absolute_path)
     place = ".".join(str(part) for part in error.absolute_path)
     where = f"{place}: " if place else ""
+    value: Any = error.validator_value
+    instance: Any = error.instance
+    schema: Any = error.schema  # typed as possibly unset, which they never are in what a validator found
     if error.validator == "required":
-        absent = [n for n in error.validator_value if n not in error.instance]
+        absent = [n for n in value if n not in instance]
         name = next((n for n in absent if error.message.startswith(f"{n!r} is a required")), "")
         yield Violation("missing", f"{path}/{_escape(name)}", f"{where}{name} is required")
     elif error.validator == "additionalProperties" and isinstance(error.instance, dict):
-        known = error.schema.get("properties", {})
+        known = schema.get("properties", {})
         for name in error.instance:
             if name not in known:
                 yield Violation("unknown", f"{path}/{_escape(name)}", f"{where}there is no parameter {_short(name)}")
     elif error.validator == "type":
-        yield Violation("type", path, f"{where}{_short(error.instance)} is not {_types(error.validator_value)}")
+        yield Violation("type", path, f"{where}{_short(error.instance)} is not {_types(value)}")
     elif error.validator in ("anyOf", "oneOf") and error.context and all(c.validator == "type" for c in error.context):
         wanted = [t for c in error.context for t in _as_list(c.validator_value)]
         yield Violation("type", path, f"{where}{_short(error.instance)} is not {_types(wanted)}")
@@ -105,7 +108,7 @@ def _explain(error: ValidationError) -> Iterator[Violation]:
 
 
 def _constraint(error: ValidationError) -> str:
-    value = error.validator_value
+    value: Any = error.validator_value
     match error.validator:
         case "enum":
             return f"is not one of {', '.join(_short(v) for v in value)}"

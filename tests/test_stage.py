@@ -181,10 +181,10 @@ import os, signal, sys
 from tasks.stage import command
 
 def run(stage):
-    (stage.out / "half.txt").write_text("half")
     if (stage.scratch / "batch-0").exists():
         (stage.out / "whole.txt").write_text((stage.scratch / "batch-0").read_text())
         return {}
+    (stage.out / "half.txt").write_text("half")
     (stage.scratch / "batch-0").write_text("from the first try")
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -202,7 +202,7 @@ def test_killed_without_warning_the_old_output_stays_and_the_next_try_goes_on(wo
     again = script(workspace, KILLED)
     assert (again.returncode, again.stderr) == (0, "")
     after = tree(workspace / "data/rollout/r1")
-    assert sorted(after) == ["half.txt", "manifest.json", "metrics.json", "whole.txt"]
+    assert sorted(after) == ["manifest.json", "metrics.json", "whole.txt"]
     assert after["whole.txt"] == b"from the first try"
     assert list((workspace / SCRATCH).iterdir()) == []
 
@@ -390,6 +390,7 @@ def test_other_errors_of_the_system_are_not_taken_for_a_disk(workspace: Path) ->
 def test_tracking_gets_plain_settings_and_flat_numbers(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[Any] = []
     told: list[Mapping[str, float]] = []
+    published: list[bool] = []
 
     class Recorder:
         def metrics(self, metrics: Mapping[str, float]) -> None:
@@ -399,6 +400,7 @@ def test_tracking_gets_plain_settings_and_flat_numbers(workspace: Path, monkeypa
     def stage_run(name: str, params: Any, round: str | None = None) -> Iterator[Recorder]:
         begun.append((name, params, round))
         yield Recorder()
+        published.append((workspace / "data/rollout/r1/manifest.json").is_file())
 
     monkeypatch.setattr(tasks.tracking, "stage_run", stage_run)
     assert go(writes("one", accuracy=0.5, items={"suggest": 2, "best": None, "note": "x"}, ends=[1])) == 0
@@ -409,6 +411,7 @@ def test_tracking_gets_plain_settings_and_flat_numbers(workspace: Path, monkeypa
     (numbers,) = told
     assert numbers.pop("seconds") >= 0
     assert numbers == {"accuracy": 0.5, "items/suggest": 2}
+    assert published == [True], "a run whose output could not be published must not end as a success"
 
 
 def test_flat_takes_numbers_only() -> None:

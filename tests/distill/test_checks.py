@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -79,6 +80,7 @@ CASES: list[tuple[str, dict[str, Any], Trajectory, tuple[bool, list[int]]]] = [
     ("too early once, and then in order", ORDER, run(MOVED, FOUND, moved(amount=1)), (True, [2, 3])),
     ("none to be early", {**ORDER, "every": True}, run(FOUND), (True, [1])),
     ("a refused first does not count", AFTER_SUCCESS, run(MAYBE, MOVED), (False, [2])),
+    ("a call is not before itself", {**ORDER, "first": {"tool": "transfer"}}, run(MOVED), (False, [1])),
     ("in one turn", ORDER, run([FOUND, MOVED]), (True, [1])),
     # argument_from
     ("taken", {**ACCOUNT, "source": "find_account"}, RIGHT, (True, [2])),
@@ -96,6 +98,7 @@ CASES: list[tuple[str, dict[str, Any], Trajectory, tuple[bool, list[int]]]] = [
     ("a word of the request", NAME, run(named("rent")), (True, [1])),
     ("half a word of the request", NAME, run(named("Ren")), (False, [1])),
     ("from a refusal", {**ACCOUNT, "request": True}, run(MAYBE, moved(account_id="acc_7")), (True, [2])),
+    ("from a refusal in its turn", {**ACCOUNT, "request": True}, run([MAYBE, moved(account_id="acc_7")]), (False, [1])),
     ("one of two", ACCOUNT, run(FOUND, INVENTED, MOVED), (True, [3])),
     ("not every one", {**ACCOUNT, "every": True}, run(FOUND, INVENTED, MOVED), (False, [2])),
     ("every one of none", {**ACCOUNT, "every": True}, run(FOUND), (True, [0])),
@@ -202,6 +205,12 @@ def test_without_step_headers_a_solution_is_one_step() -> None:
 
 def test_equations_of_a_tool_episode_lie_on_its_turns() -> None:
     assert verdict({"op": "equation_holds"}, episode(TASK, FOUND, say="2 * 25 = 50")) == (True, [2])
+
+
+def test_what_a_refused_call_returned_is_no_source() -> None:
+    trajectory = run(FOUND, MOVED)
+    trajectory.steps[0].results[0] = replace(trajectory.steps[0].results[0], ok=False)
+    assert verdict(ACCOUNT, trajectory) == (False, [2])
 
 
 def test_the_system_message_counts_as_said() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tasks.distill.__main__ import auc
 from tasks.distill.candidates import Candidate, candidates
 from tasks.distill.checks import load
 from tasks.distill.contrast import BUDGETS, choose, distill, gap, item_sums, rubric_of, shape
@@ -238,6 +239,31 @@ def test_the_order_of_trajectories_does_not_matter() -> None:
     trajectories = rollouts(tasks, 4, 4, account="acc_999")
     mixed = random.Random(0).sample(trajectories, len(trajectories))
     assert distill(by_id(*tasks), trajectories, OWN, 0) == distill(by_id(*tasks), mixed, OWN, 0)
+
+
+def test_blind_sums_are_not_flattered_by_chance() -> None:
+    """Nothing tells these sides apart: items that survive by chance do so on the trajectories that chose them only."""
+    tools = tuple(f"tool_{n}" for n in range(12))
+    of = task(GoldCall("0", "find", {}), tools=tools)
+    settings = Distill(pool=False, min_gap=0.01, items=Items(pitfall=30))
+    seen, blind = [], []
+    for seed in range(30):
+        rng = random.Random(seed)
+        trajectories = [
+            episode(
+                of,
+                *((tool, {}, {}) for tool in ("find", *tools) if rng.random() < 0.5),
+                sample=sample,
+                digest="end" if sample % 2 else "wrong",
+            )
+            for sample in range(48)
+        ]
+        for group in distill(by_id(of), trajectories, settings, seed).groups:
+            right = [each.right for each in group.held_out]
+            seen.append(auc(right, [each.total for each in group.held_out]))
+            blind.append(auc(right, [each.blind for each in group.held_out]))
+    assert np.mean(seen) > 0.6
+    assert 0.44 < np.mean(blind) < 0.56
 
 
 def evidence(mined: list[list[int]], *folds: list[list[int]]) -> list[list[list[int]]]:

@@ -144,6 +144,7 @@ class Warmup(Section):
 
     steps: Annotated[int, Field(ge=0)] = 1500
     copy_steps: Annotated[int, Field(ge=0, description="first steps, on random records: practice in copying")] = 300
+    renamings: Annotated[int, Field(ge=0, description="further versions of each demonstration, about other entities")] = 2
     batch_size: Count = 32
     learning_rate: Positive = 2e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.01

@@ -16,7 +16,7 @@ from tasks.records import Task, read_shards
 from tasks.seeds import stream
 from tasks.servers import Environment, environment
 from tasks.stage import Stage, StageError, command
-from tasks.warmup.examples import Example, demonstration, practice
+from tasks.warmup.examples import Example, demonstration, practice, renamed, tokenised
 from tasks.warmup.train import Data, train
 
 EVERY = 20
@@ -26,10 +26,15 @@ PRACTICE = 4000
 """Most examples of copying practice; longer practice sees them again."""
 
 
-def examples_of(policy: Policy, servers: Environment, tasks: Sequence[Task]) -> list[Example]:
-    """Demonstrations that fit the model's context."""
+def examples_of(policy: Policy, servers: Environment, tasks: Sequence[Task], renamings: int, seed: int) -> list[Example]:
+    """Every task's demonstration, and `renamings` more of it about other entities; those that fit the model's context."""
     context = policy.model.config.max_position_embeddings
-    made = [demonstration(policy.chat, servers, task, policy.system) for task in tasks]
+    made = []
+    for task in tasks:
+        messages = demonstration(servers, task, policy.system)
+        rng = stream(seed, "renamed", task.id)
+        for version in [messages, *(renamed(servers, task, messages, rng) for _ in range(renamings))]:
+            made.append(tokenised(policy.chat, servers, task, version))
     return [e for e in made if len(e.ids) <= context]
 
 
@@ -46,7 +51,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     except PolicyError as error:
         raise StageError(str(error)) from error
     tasks = read_shards(stage.input("synthesize", "tasks", "train"), Task)
-    examples = examples_of(policy, servers, tasks)
+    examples = examples_of(policy, servers, tasks, settings.renamings, params.seed)
     if not examples:
         raise StageError("no demonstration fits the policy's context: raise policy.scratch.context or lower synthesize.depths")
 
@@ -63,7 +68,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     policy.save(stage.out / "model")
     return {
         "examples": len(examples),
-        "left_out_too_long": len(tasks) - len(examples),
+        "left_out_too_long": len(tasks) * (1 + settings.renamings) - len(examples),
         "loss": losses[-1] if losses else 0.0,
     }
 

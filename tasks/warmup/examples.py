@@ -1,7 +1,9 @@
 """Supervised examples: verified demonstrations as exact tokens, with the mask on what the model should write.
 
-    example = demonstration(chat, environment, task, system="")       # Example(ids, mask)
-    example = practice(chat, environment, stream)                     # random records, for copying
+    messages = demonstration(environment, task, system="")             # the gold solution, executed
+    messages = renamed(environment, task, messages, stream)            # the same about other entities
+    example = tokenised(chat, environment, task, messages)             # Example(ids, mask)
+    example = practice(chat, environment, stream)                      # random records, for copying
 
 A demonstration executes the gold calls on a fresh session, one call a turn, and ends as the task asks:
 `Answer: VALUE` where a value was asked for, `Done.` otherwise. Prompt and tool results are tokenised by the same
@@ -14,7 +16,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,20 +46,77 @@ def closing(task: Task) -> str:
     return "Done." if task.gold.answer is None else f"Answer: {json.dumps(task.gold.answer)}"
 
 
-def demonstration(chat: Chat, environment: Environment, task: Task, system: str) -> Example:
-    """The gold solution of a task as one example. Raises DemonstrationError when it does not execute."""
+def demonstration(environment: Environment, task: Task, system: str) -> list[Message]:
+    """The messages of a task's gold solution, executed. Raises DemonstrationError when it does not execute."""
     with environment.session(task.session_seed) as session:
         messages = [*system_message(system, session), Message("user", task.turns[0])]
-        ids = chat.prompt(messages, visible(environment, task))
-        mask = [0] * len(ids)
         for gold in task.gold.calls:
-            _write(chat, ids, mask, render_call(Call(gold.id, gold.name, gold.arguments)))
+            messages.append(Message("assistant", render_call(Call(gold.id, gold.name, gold.arguments))))
             result = session.call(gold.name, gold.arguments, gold.id)
             if not result.ok:
                 raise DemonstrationError(f"task {task.id}: gold call {gold.name} is refused ({result.error}). Run `dvc repro`.")
-            _hear(chat, ids, mask, render_result(result), gold.id)
-        _write(chat, ids, mask, closing(task))
+            messages.append(Message("tool", render_result(result), gold.id))
+        return [*messages, Message("assistant", closing(task))]
+
+
+def tokenised(chat: Chat, environment: Environment, task: Task, messages: Sequence[Message]) -> Example:
+    """A demonstration's messages as an example, by the code that a rollout uses."""
+    first = next(i for i, m in enumerate(messages) if m.role == "assistant")
+    ids = chat.prompt(messages[:first], visible(environment, task))
+    mask = [0] * len(ids)
+    for message in messages[first:]:
+        if message.role == "assistant":
+            _write(chat, ids, mask, message.content)
+        else:
+            _hear(chat, ids, mask, message)
     return Example(ids, mask, task.depth)
+
+
+def renamed(environment: Environment, task: Task, messages: Sequence[Message], rng: random.Random) -> list[Message]:
+    """The same demonstration about other entities: names and identifiers are replaced, each the same way everywhere.
+
+    A model that sees a few thousand names learns the names; one that never sees a name twice learns to copy.
+    Values of a closed set (enums, dates, numbers) stay.
+    """
+    names = {
+        word for call in task.gold.calls for word in _open_words(environment.specs[call.name].input_schema, call.arguments)
+    }
+    for message in messages:
+        if message.role == "tool":
+            names |= set(CAPITALISED.findall(message.content))
+    new: dict[str, str] = {}
+
+    def replace(match: re.Match[str]) -> str:
+        old = match[0]
+        if old not in new:
+            prefix, underscore, _ = old.rpartition("_")
+            word = _word(rng)
+            new[old] = f"{prefix}_{rng.randrange(100, 1000)}" if underscore else word.capitalize() if old[0].isupper() else word
+        return new[old]
+
+    pattern = re.compile("|".join([IDENTIFIER, *(rf"\b{re.escape(n)}\b" for n in sorted(names, key=len, reverse=True))]))
+    return [replace_content(m, pattern.sub(replace, m.content)) for m in messages]
+
+
+IDENTIFIER = r"\b[a-z]+_[0-9]{3}\b"
+CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
+
+
+def replace_content(message: Message, content: str) -> Message:
+    """The message with another content."""
+    return Message(message.role, content, message.call_id)
+
+
+def _open_words(schema: Mapping[str, Any], arguments: Any) -> set[str]:
+    """The words of two letters or more in string arguments that are free text, neither enum nor pattern."""
+    if isinstance(arguments, Mapping):
+        properties = schema.get("properties", {})
+        return {w for key, value in arguments.items() for w in _open_words(properties.get(key, {}), value)}
+    if isinstance(arguments, list):
+        return {w for value in arguments for w in _open_words(schema.get("items", {}), value)}
+    if not isinstance(arguments, str) or "enum" in schema or "pattern" in schema:
+        return set()
+    return set(re.findall(r"[A-Za-z]{2,}", arguments))
 
 
 def _write(chat: Chat, ids: list[int], mask: list[int], text: str) -> None:
@@ -65,14 +125,35 @@ def _write(chat: Chat, ids: list[int], mask: list[int], text: str) -> None:
     mask += [1] * len(new)
 
 
-def _hear(chat: Chat, ids: list[int], mask: list[int], text: str, call_id: str) -> None:
-    new = chat.between([Message("tool", text, call_id)])
+def _hear(chat: Chat, ids: list[int], mask: list[int], message: Message) -> None:
+    new = chat.between([message])
     ids += new
     mask += [0] * len(new)
 
 
 def practice(chat: Chat, environment: Environment, rng: random.Random) -> Example:
-    """Copying practice from the schemas alone: the user spells out values, results hold identifiers, calls use both.
+    """Copying practice: half echoes, half calls (see both)."""
+    return _echo(chat, rng) if rng.random() < 0.5 else _calls(chat, environment, rng)
+
+
+def _echo(chat: Chat, rng: random.Random) -> Example:
+    """The user says random names, identifiers, dates and numbers; the assistant says the same."""
+    kinds = (
+        {"type": "string"},
+        {"type": "string"},
+        {"pattern": "^id_[", "x-entity": "id"},
+        {"format": "date"},
+        {"type": "number"},
+    )
+    text = ", ".join(_plain(_value(rng.choice(kinds), rng)) for _ in range(rng.randint(3, 10)))
+    ids = chat.prompt([Message("user", text)], [])
+    mask = [0] * len(ids)
+    _write(chat, ids, mask, text)
+    return Example(ids, mask, 1)
+
+
+def _calls(chat: Chat, environment: Environment, rng: random.Random) -> Example:
+    """From the schemas alone: the user spells out values, results hold identifiers, calls use both.
 
     The calls' values are random and their results made up, so nothing of any world's state is in it.
     """
@@ -99,7 +180,7 @@ def practice(chat: Chat, environment: Environment, rng: random.Random) -> Exampl
     mask = [0] * len(ids)
     for number, (name, arguments, result) in enumerate(calls):
         _write(chat, ids, mask, render_call(Call(str(number), name, arguments)))
-        _hear(chat, ids, mask, canonical_json(result), str(number))
+        _hear(chat, ids, mask, Message("tool", canonical_json(result), str(number)))
     _write(chat, ids, mask, "Done.")
     return Example(ids, mask, len(calls))
 

@@ -14,15 +14,17 @@ Left out: numeric ranges and the choice of entities for a chain of tools.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from tasks.records import ToolSpec, canonical_json
-from tasks.servers.session import Session
+from tasks.servers.session import Environment, Session
 from tasks.servers.typed import ENTITY
 
 Facts = dict[str, Any]
+SCALAR = (str, int, float, bool)
+"""Types of values that are facts."""
 
 
 @dataclass(slots=True)
@@ -42,43 +44,55 @@ class Live:
         return new
 
 
+@dataclass(frozen=True, slots=True)
+class _Tool:
+    """A read-only tool that shows entities: how to call it and how to read its result.
+
+    `argument` is the one required identifier, of kind `kind`; without one the tool is called once with `fixed`.
+    """
+
+    name: str
+    fixed: dict[str, Any]
+    argument: str
+    kind: str
+    read: _Reader
+
+
 def sample(session: Session, limit: int = 1000) -> Live:
     """Discovers the entities of all servers of a session with at most `limit` read-only calls."""
     live = Live()
     asked: set[tuple[str, str]] = set()
-    tools = [spec for spec in session.environment.specs.values() if spec.read_only and _shows_entity(spec.output_schema)]
+    tools = _tools(session.environment)
     while True:
         before = len(asked)
-        for spec in tools:
-            for arguments in _known_arguments(spec, live):
-                key = (spec.name, canonical_json(arguments))
-                if key in asked or len(asked) >= limit:
+        for tool in tools:
+            for identifier in list(live.entities.get(tool.kind, ())) if tool.argument else ("",):
+                if (tool.name, identifier) in asked or len(asked) >= limit:
                     continue
-                asked.add(key)
-                result = session.call(spec.name, arguments)
+                asked.add((tool.name, identifier))
+                result = session.call(tool.name, {tool.argument: identifier} if tool.argument else tool.fixed)
                 if result.ok:
-                    collect(result.content, spec.output_schema, live)
+                    tool.read(result.content, live)
         if len(asked) == before or len(asked) >= limit:
             return live
 
 
-def _shows_entity(schema: Any) -> bool:
-    """Whether results of this schema can hold an identifier; one without tells nothing about entities."""
-    if isinstance(schema, list):
-        return any(map(_shows_entity, schema))
-    return isinstance(schema, dict) and (ENTITY in schema or any(map(_shows_entity, schema.values())))
-
-
-def _known_arguments(spec: ToolSpec, live: Live) -> Iterator[dict[str, Any]]:
-    """Arguments that can be filled by what is known: none at all, or one required identifier."""
-    properties = spec.input_schema.get("properties", {})
-    required = spec.input_schema.get("required", [])
-    if not required:
-        limit = properties.get("limit", {}).get("maximum")
-        yield {"limit": limit} if limit else {}
-    elif len(required) == 1 and ENTITY in properties[required[0]]:
-        for identifier in list(live.entities.get(properties[required[0]][ENTITY], {})):
-            yield {required[0]: identifier}
+@lru_cache(maxsize=32)
+def _tools(environment: Environment) -> tuple[_Tool, ...]:
+    """The tools whose required arguments can be filled by what is found: none at all, or one identifier."""
+    found = []
+    for spec in environment.specs.values():
+        read = _Reader(spec.output_schema)
+        if not spec.read_only or not read.tells:
+            continue
+        properties = spec.input_schema.get("properties", {})
+        required = spec.input_schema.get("required", [])
+        if not required:
+            most = properties.get("limit", {}).get("maximum")
+            found.append(_Tool(spec.name, {"limit": most} if most else {}, "", "", read))
+        elif len(required) == 1 and ENTITY in properties[required[0]]:
+            found.append(_Tool(spec.name, {}, required[0], properties[required[0]][ENTITY], read))
+    return tuple(found)
 
 
 def collect(content: Any, schema: Mapping[str, Any], live: Live) -> None:
@@ -87,20 +101,34 @@ def collect(content: Any, schema: Mapping[str, Any], live: Live) -> None:
     In an object, the first property that is an identifier names the object; the other scalar properties are
     its facts. Further identifiers in it are entities of their own, about which nothing more is told.
     """
-    if isinstance(content, list):
-        for item in content:
-            collect(item, schema.get("items", {}), live)
-        return
-    if not isinstance(content, dict):
-        if isinstance(content, str) and ENTITY in schema:
-            live.add(schema[ENTITY], content, {})
-        return
-    properties = schema.get("properties", {})
-    own = next((name for name, s in properties.items() if ENTITY in s and isinstance(content.get(name), str)), None)
-    facts = {k: v for k, v in content.items() if isinstance(v, (str, int, float, bool))}
-    for name, value in content.items():
-        inner = properties.get(name, {})
-        if name == own:
-            live.add(inner[ENTITY], value, facts)
-        elif isinstance(value, (dict, list)) or ENTITY in inner:
-            collect(value, inner, live)
+    _Reader(schema)(content, live)
+
+
+class _Reader:
+    """`collect` for one schema, which is walked once."""
+
+    __slots__ = ("inner", "items", "kind", "own", "tells")
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        properties = schema.get("properties", {})
+        self.kind: str = schema.get(ENTITY, "")
+        self.items = _Reader(schema["items"]) if isinstance(schema.get("items"), Mapping) else None
+        self.own = [(name, each[ENTITY]) for name, each in properties.items() if ENTITY in each]
+        readers = {name: _Reader(each) for name, each in properties.items()}
+        self.inner = {name: reader for name, reader in readers.items() if reader.tells}
+        self.tells = bool(self.kind or self.inner or (self.items and self.items.tells))
+
+    def __call__(self, content: Any, live: Live) -> None:
+        if isinstance(content, list):
+            if self.items is not None and self.items.tells:
+                for item in content:
+                    self.items(item, live)
+        elif isinstance(content, dict):
+            own, kind = next(((name, kind) for name, kind in self.own if isinstance(content.get(name), str)), ("", ""))
+            for name, reader in self.inner.items():
+                if name == own:
+                    live.add(kind, content[name], {k: v for k, v in content.items() if isinstance(v, SCALAR)})
+                elif content.get(name) is not None:
+                    reader(content[name], live)
+        elif isinstance(content, str) and self.kind:
+            live.add(self.kind, content, {})

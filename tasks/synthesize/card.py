@@ -17,9 +17,11 @@ def write_card(path: Path, made: Mapping[str, Sequence[Task]], metrics: Mapping[
     lines = ["# Tasks", ""]
     lines += [
         "Requests grounded in the live state of the servers; every gold solution was executed twice with equal results.",
+        "The test split lives in worlds of its own: none of the names that its requests say occurs in a request of training",
+        "or validation. `unseen_by_depth` counts its tasks whose set of two or more tools no training task has.",
         "",
     ]
-    for title in ("tasks", "by_depth", "by_chain_depth", "by_server", "dropped"):
+    for title in ("tasks", "by_depth", "by_chain_depth", "by_server", "unseen_by_depth", "names", "dropped"):
         lines += [f"## {title.replace('_', ' ')}", "", "| | count |", "|---|---|"]
         lines += [f"| {key} | {count} |" for key, count in metrics[title].items()] + [""]
     lines += ["## Examples", ""]

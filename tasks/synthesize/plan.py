@@ -1,11 +1,15 @@
 """Grounded plans: goals of the grammar, resolved through live state to a wanted number of calls.
 
-    plan = draw(session_state, grammars, depth=4, rng)   # None when this draw cannot be completed
-    outcome = execute(plan, session)                     # None when a call fails or finds another entity
+    plan = Drawer(live, lexicon, world, rng).draw(depth=4)   # CannotError when this draw cannot be completed
+    outcome = execute(plan, session)                         # tasks.synthesize.solve
 
 A plan names entities as a user would (by what read-only tools show of them) and leaves every identifier
 to the call that finds it: so later calls need values that only earlier results hold. Nothing here looks
 at a server's state except through its tools.
+
+How many calls each goal and each noun phrase takes is decided before it is filled, from the distributions of
+the lexicon; where the live state or an entity that is named already makes a phrase cheaper, the calls that are
+left over go to what follows.
 
 Left out: plans whose shape is asked for (funnel, tree, parallel); shapes follow from the goals drawn.
 """
@@ -17,32 +21,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.records import Edge, GoldCall, Result, canonical_json
-from tasks.servers import Session
+from tasks.records import canonical_json
 from tasks.servers.sampler import Facts, Live
 from tasks.servers.world import World
-from tasks.synthesize.grammar import (
-    Choice,
-    Clock,
-    Constant,
-    Day,
-    Field,
-    Goal,
-    Grammar,
-    Name,
-    Number,
-    Ref,
-    Referent,
-    Slot,
-    Words,
-)
+from tasks.synthesize.grammar import Choice, Clock, Constant, Day, Field, Goal, Name, Number, Ref, Slot, Words
+from tasks.synthesize.lexicon import NESTING, Lexicon, Spread, Want, Way, share
 
-NESTING = 3
-"""Deepest nesting of referents in one noun phrase."""
+AGAIN = 0.6
+"""How likely a reference takes an entity that the request has named already, where one fits."""
+
+OTHER_KINDS = 1 / 3
+"""Weight of goals over none of the kinds that the request has named already, against the others' weight of one."""
+
+CANDIDATES = 4
+"""Entities that are tried for one reference."""
 
 
 class CannotError(Exception):
-    """This draw cannot be completed: no entity fits, or the budget of calls is wrong. Drawn again, never shown."""
+    """This draw cannot be completed: no entity fits, or the number of calls is wrong. Drawn again, never shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One goal as said: a phrase with its slots filled, and whether it is a question."""
+    """One goal as said: a phrase with its slots filled, and whether it asks for a value."""
 
     text: str
     question: bool
@@ -73,39 +69,26 @@ class Clause:
 
 @dataclass(slots=True)
 class Plan:
-    """Calls in order, what the user says, and where the answer lies (call id, JSON Pointer), if one is asked for."""
+    """Calls in order, what the user says, and where the answer lies (call id, JSON Pointer), if one is asked for.
+
+    `goals` are the tools of the goals, `entities` the kinds named, `names` the names said: of entities that a lookup
+    finds by name, and of what the user makes up.
+    """
 
     calls: list[Planned] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
     answer: tuple[str, str] | None = None
     goals: list[str] = field(default_factory=list)
     entities: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A plan that was executed: gold calls with literal arguments and edges, their results, the answer."""
-
-    calls: list[GoldCall]
-    results: list[Result]
-    answer: Any
+    names: list[str] = field(default_factory=list)
 
 
 class Drawer:
     """Draws one plan over one live state. Holds what the request has named so far."""
 
-    def __init__(
-        self, live: Live, grammars: Sequence[Grammar], world: World, rng: random.Random, tools: frozenset[str] | None = None
-    ) -> None:
-        """`tools` restricts the calls that a plan may hold; None allows all."""
-        self.live, self.world, self.rng = live, world, rng
-        self.referents: dict[str, list[Referent]] = {}
-        self.goals = [goal for g in grammars for goal in g.goals if tools is None or goal.tool in tools]
-        for each in grammars:
-            for referent in each.referents:
-                if tools is not None and referent.tool is not None and referent.tool not in tools:
-                    continue
-                self.referents.setdefault(referent.entity, []).append(referent)
+    def __init__(self, live: Live, lexicon: Lexicon, world: World, rng: random.Random) -> None:
+        """`world` gives words to made-up names; its random numbers must be `rng`."""
+        self.live, self.lexicon, self.world, self.rng = live, lexicon, world, rng
         self.plan = Plan()
         self.known: dict[tuple[str, str], Bound | str] = {}
         self.made: dict[str, str] = {}
@@ -113,25 +96,31 @@ class Drawer:
 
     def draw(self, depth: int) -> Plan:
         """A plan of exactly `depth` calls. Raises CannotError when this draw came out otherwise."""
-        while len(self.plan.calls) < depth:
-            if self.plan.answer is not None:
-                raise CannotError("a question ends the request")
-            self._goal(self._choose(depth))
-            if len(self.plan.calls) > depth:
-                raise CannotError("too many calls")
+        while left := depth - len(self.plan.calls):
+            if left < 0 or self.plan.answer is not None:
+                raise CannotError("another number of calls")
+            chosen = self.lexicon.choose(left, self._accepts, self.rng)
+            if chosen is None:
+                raise CannotError("no goal fits")
+            self._goal(*chosen)
         return self.plan
 
-    def _choose(self, depth: int) -> Goal:
-        fresh = [g for g in self.goals if g.tool not in self.plan.goals]
-        if not fresh:
-            raise CannotError("no goals left")
-        named = {kind for kind, _ in self.known}
-        weights = [g.weight * (3.0 if named & _kinds(g) else 1.0) for g in fresh]
-        return self.rng.choices(fresh, weights)[0]
+    def fill(self, goal: Goal) -> Plan:
+        """A plan of one goal, whatever its number of calls. Raises CannotError when this draw cannot name something."""
+        self._goal(self.lexicon.want(goal), None)
+        return self.plan
 
-    def _goal(self, goal: Goal) -> None:
-        fill = _Fill(taken={}, words={})
-        arguments = {name: self._value(slot, name, fill, goal) for name, slot in goal.slots.items()}
+    def _accepts(self, want: Want) -> bool:
+        if want.goal.tool in self.plan.goals:
+            return False
+        named = {kind for kind, _ in self.known}
+        return not named or bool(named & want.kinds) or self.rng.random() < OTHER_KINDS
+
+    def _goal(self, want: Want, calls: int | None) -> None:
+        goal = want.goal
+        end = None if calls is None else len(self.plan.calls) + calls - 1
+        fill = _Fill(want, end)
+        arguments = {name: self._value(slot, name, fill) for name, slot in goal.slots.items()}
         phrase = self.rng.choice(goal.phrases)
         identifier = self._add(goal.tool, arguments, reuse=False)
         self.plan.goals.append(goal.tool)
@@ -152,23 +141,22 @@ class Drawer:
 
     # -- slots ---------------------------------------------------------------------------------
 
-    def _value(self, slot: Slot, name: str, fill: _Fill, goal: Goal) -> Any:
-        if isinstance(slot, Ref):
-            value, words = self._reference(slot, name, fill, goal)
-            fill.words[name] = words
-            return value
+    def _value(self, slot: Slot, name: str, fill: _Fill) -> Any:
         if isinstance(slot, Constant):
-            return self._constant(slot.value, name, fill, goal)
-        value, words = self._literal(slot)
+            return self._constant(slot.value, name, fill)
+        if isinstance(slot, Ref):
+            value, words = self._reference(slot, name, fill)
+        else:
+            value, words = self._literal(slot)
         fill.words[name] = words
         return value
 
-    def _constant(self, value: Any, name: str, fill: _Fill, goal: Goal) -> Any:
+    def _constant(self, value: Any, name: str, fill: _Fill) -> Any:
         if isinstance(value, Mapping):
-            return {k: self._constant(v, f"{name}.{k}", fill, goal) for k, v in value.items()}
+            return {k: self._constant(v, f"{name}.{k}", fill) for k, v in value.items()}
         if isinstance(value, list | tuple):
-            return [self._constant(v, f"{name}.{i}", fill, goal) for i, v in enumerate(value)]
-        return self._value(value, name, fill, goal) if isinstance(value, Slot) else value
+            return [self._constant(v, f"{name}.{i}", fill) for i, v in enumerate(value)]
+        return self._value(value, name, fill) if isinstance(value, Slot) else value
 
     def _literal(self, slot: Slot) -> tuple[Any, str]:
         match slot:
@@ -182,9 +170,11 @@ class Drawer:
                 return value, options[value]
             case Words(lists):
                 text = " ".join(self.rng.choice(self.world.pool(tuple(words))) for words in lists)
+                self.plan.names.append(text)
                 return text, text
             case Name(kind):
                 text = str(getattr(self.world, kind)())
+                self.plan.names.append(text)
                 return text, text
             case Day(low, high):
                 day = self.world.day(low, high)
@@ -195,76 +185,109 @@ class Drawer:
             case _:
                 raise TypeError(f"{slot!r} cannot fill a goal's slot")
 
-    def _reference(self, slot: Ref, name: str, fill: _Fill, goal: Goal) -> tuple[Any, str]:
-        options = self.referents.get(slot.entity, [])
-        if not options:
-            raise CannotError(f"no referent for {slot.entity}")
-        kind = next((r.of for r in options if r.of), slot.entity)
+    def _reference(self, slot: Ref, name: str, fill: _Fill) -> tuple[Any, str]:
+        want, part = fill.want, fill.part
+        fill.part += 1
+        calls = self._share(want.spreads[part], want.rest[part + 1], fill.end)
+        kind = self.lexicon.owner(slot.entity)
         taken = fill.taken.setdefault(kind, [])
         if kind != slot.entity and taken:
-            identifier = taken[-1]  # a value of the entity that the goal is about
-        else:
-            identifier = self._entity(kind, goal.needs_state.get(name, {}), taken, goal.tool)
-            taken.append(identifier)
-        return self._name(slot.entity, kind, identifier, NESTING)
+            return self._name(slot.entity, kind, taken[-1], NESTING, None)  # of what is named: its calls follow
+        slack = calls is None or not want.goal.answer or want.rest[part + 1][fill.end - len(self.plan.calls)] > 0
+        for identifier in self._entities(slot.entity, kind, fill, name, calls, slack):
+            if (slot.entity, identifier) in self.known or self._possible(slot.entity, kind, identifier, NESTING, calls):
+                taken.append(identifier)
+                return self._name(slot.entity, kind, identifier, NESTING, calls)
+        raise CannotError(f"no {kind} fits {want.goal.tool}")
 
-    def _entity(self, kind: str, needs: Mapping[str, object], taken: Sequence[str], tool: str) -> str:
-        fitting = [
-            key
-            for key, facts in self.live.entities.get(kind, {}).items()
-            if key not in taken and all(facts.get(k) == v for k, v in needs.items())
-        ]
-        if not fitting:
-            raise CannotError(f"no {kind} fits {tool}")
-        named = [key for key in fitting if (kind, key) in self.known]
-        if named and self.rng.random() < 0.6:
-            return self.rng.choice(named)
-        return self.rng.choice(fitting)
+    def _share(self, spread: Spread, after: Spread, end: int | None) -> int | None:
+        """How many of the calls up to number `end` one reference takes (tasks.synthesize.lexicon.share)."""
+        if end is None:
+            return None
+        calls = share(spread, after, end - len(self.plan.calls), self.rng)
+        if calls is None:
+            raise CannotError("too few calls are left")
+        return calls
 
-    def _name(self, entity: str, kind: str, identifier: str, nesting: int) -> tuple[Any, str]:
-        """(the argument's value, the noun phrase) for one entity."""
-        facts = self.live.entities[kind][identifier]
+    def _entities(self, entity: str, kind: str, fill: _Fill, name: str, calls: int | None, slack: bool) -> Sequence[str]:
+        """Entities to try for a reference, in this order."""
+        needs, taken = fill.want.goal.needs_state.get(name), fill.taken[kind]
+        entities = self.live.entities.get(kind, {})
+        fitting: Sequence[str] = list(entities)
+        if needs:
+            fitting = [key for key, facts in entities.items() if all(facts.get(k) == v for k, v in needs.items())]
+        if taken:
+            fitting = [key for key in fitting if key not in taken]
+        if self.known:
+            named = [key for key in fitting if (kind, key) in self.known and not self._ambiguous(kind, key)]
+            if named and (slack or calls == int(kind != entity)) and self.rng.random() < AGAIN:
+                return [self.rng.choice(named)]
+            fitting = [key for key in fitting if (kind, key) not in self.known]
+        return self.rng.sample(fitting, min(CANDIDATES, len(fitting)))
+
+    # -- naming --------------------------------------------------------------------------------
+
+    def _name(self, entity: str, kind: str, identifier: str, nesting: int, calls: int | None) -> tuple[Any, str]:
+        """(the argument's value, the noun phrase) for one entity, in `calls` calls where it is not known yet."""
         if (entity, identifier) in self.known:
             return self.known[entity, identifier], self._again(entity, identifier)
-        usable = [
-            r for r in self.referents.get(entity, []) if nesting or not any(isinstance(s, Ref) for s in r.arguments.values())
-        ]
-        self.rng.shuffle(usable)
-        for referent in usable:
-            inner = [(s.entity, str(facts.get(s.via, identifier))) for s in referent.arguments.values() if isinstance(s, Ref)]
-            circular = any(named in self.naming for named in inner)
-            if not circular and all(_has(facts, slot) for slot in referent.arguments.values()):
-                self.naming.append((entity, identifier))
-                value, words = self._refer(referent, identifier, facts, nesting)
-                self.naming.pop()
-                self.known[entity, identifier] = value
-                self.plan.entities.append(entity)
-                return value, words
-        raise CannotError(f"nothing is known by which to name {entity} {identifier}")
+        ways = self._possible(entity, kind, identifier, nesting, calls)
+        if not ways:
+            raise CannotError(f"nothing is known by which to name {entity} {identifier}")
+        (way,) = self.rng.choices([way for way, _ in ways], [weight for _, weight in ways])
+        self.naming.append((entity, identifier))
+        value, words = self._refer(way, kind, identifier, nesting, calls)
+        self.naming.pop()
+        self.known[entity, identifier] = value
+        self.plan.entities.append(entity)
+        return value, words
+
+    def _possible(self, entity: str, kind: str, identifier: str, nesting: int, calls: int | None) -> list[tuple[Way, float]]:
+        """The weighted ways that can name this entity, by what is known of it."""
+        facts = self.live.entities[kind][identifier]
+        return [(w, weight) for w, weight in self.lexicon.weighted(entity, nesting, calls) if self._fits(w, identifier, facts)]
+
+    def _fits(self, way: Way, identifier: str, facts: Facts) -> bool:
+        for slot in way.referent.arguments.values():
+            if isinstance(slot, Field) and facts.get(slot.name) in (None, ""):
+                return False
+            if isinstance(slot, Ref):
+                key = _via(slot, identifier, facts)
+                if key not in self.live.entities.get(slot.entity, {}) or (slot.entity, key) in self.naming:
+                    return False
+                if (slot.entity, key) in self.known and self._ambiguous(slot.entity, key):
+                    return False
+        return True
+
+    def _ambiguous(self, entity: str, identifier: str) -> bool:
+        """Whether 'that <entity>' could mean another one."""
+        return any(kind == entity and key != identifier for kind, key in self.known)
 
     def _again(self, entity: str, identifier: str) -> str:
-        others = [key for kind, key in self.known if kind == entity and key != identifier]
         noun = entity.replace("_", " ")
-        if others:
+        if self._ambiguous(entity, identifier):
             raise CannotError(f"'that {noun}' would be ambiguous")
         return self.rng.choice((f"that {noun}", f"the same {noun}", f"this {noun}"))
 
-    def _refer(self, referent: Referent, identifier: str, facts: Facts, nesting: int) -> tuple[Any, str]:
-        words: dict[str, str] = {k: _say(v) for k, v in facts.items()} | {"id": identifier}
+    def _refer(self, way: Way, kind: str, identifier: str, nesting: int, calls: int | None) -> tuple[Any, str]:
+        referent, facts = way.referent, self.live.entities[kind][identifier]
         if referent.tool is None:
-            return identifier, self.rng.choice(referent.phrases).format_map(_Words(words))
+            return identifier, self.rng.choice(referent.phrases).format_map(_Words({"id": identifier}))
+        end = None if calls is None else len(self.plan.calls) + calls - 1
         arguments: dict[str, Any] = {}
+        words: dict[str, str] = {}
+        part = 0
         for name, slot in referent.arguments.items():
             match slot:
                 case Field(fact):
-                    arguments[name] = facts[fact]
-                    words[name] = _say(facts[fact])
-                case Ref(entity, via):
-                    key = str(facts[via]) if via else identifier
-                    if key not in self.live.entities.get(entity, {}):
-                        raise CannotError(f"{entity} {key} was not discovered")
-                    arguments[name], words[name] = self._name(entity, entity, key, nesting - 1)
-                    words.setdefault(entity, words[name])
+                    arguments[name], words[name] = facts[fact], _say(facts[fact])
+                    if len(referent.arguments) == 1 and any(map(str.isalpha, words[name])):
+                        self.plan.names.append(words[name])
+                case Ref(entity):
+                    share_of = self._share(way.spreads[part], way.rest[part + 1], end)
+                    part += 1
+                    key = _via(slot, identifier, facts)
+                    arguments[name], words[name] = self._name(entity, entity, key, nesting - 1, share_of)
                 case Constant(value):
                     arguments[name] = value
                 case _:
@@ -276,8 +299,13 @@ class Drawer:
 
 @dataclass(slots=True)
 class _Fill:
-    taken: dict[str, list[str]]
-    words: dict[str, str]
+    """A goal that is being filled: the next reference's number, and the number of calls at which its own call follows."""
+
+    want: Want
+    end: int | None
+    part: int = 0
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
 
 
 class _Words(dict[str, str]):
@@ -286,7 +314,7 @@ class _Words(dict[str, str]):
     def __missing__(self, key: str) -> Any:
         inner = {k.removeprefix(f"{key}."): v for k, v in self.items() if k.startswith(f"{key}.")}
         if not inner:
-            raise CannotError(f"a phrase asks for {{{key}}}, which has no words")
+            raise KeyError(f"a phrase asks for {{{key}}}, which has no words")
         return _Dotted(inner)
 
 
@@ -301,14 +329,8 @@ class _Dotted:
         return _Words(self.words)[str(name)]
 
 
-def _kinds(goal: Goal) -> set[str]:
-    return {slot.entity for slot in goal.slots.values() if isinstance(slot, Ref)}
-
-
-def _has(facts: Facts, slot: Slot) -> bool:
-    if isinstance(slot, Field):
-        return facts.get(slot.name) not in (None, "")
-    return not (isinstance(slot, Ref) and slot.via) or slot.via in facts
+def _via(slot: Ref, identifier: str, facts: Facts) -> str:
+    return str(facts.get(slot.via)) if slot.via else identifier
 
 
 def _say(value: Any) -> str:
@@ -322,67 +344,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def at(content: Any, pointer: str) -> Any:
-    """The value at a JSON Pointer. Raises LookupError when there is none."""
-    for part in pointer.split("/")[1:]:
-        if isinstance(content, list):
-            content = content[int(part)] if part.isdigit() else content[len(content)]
-        elif isinstance(content, dict):
-            content = content[part.replace("~1", "/").replace("~0", "~")]
-        else:
-            raise LookupError(pointer)
-    return content
-
-
-def execute(plan: Plan, session: Session) -> Outcome | str:
-    """Runs a plan on a fresh session. Returns the reason instead when it does not hold.
-
-    Reasons: `refused` (a call fails), `other_entity` (a lookup finds another entity than the one named),
-    `no_answer` (the asked value is absent or empty).
-    """
-    results: dict[str, Result] = {}
-    gold: list[GoldCall] = []
-    for call in plan.calls:
-        edges: list[Edge] = []
-        try:
-            arguments = _bind(call.arguments, "", results, edges)
-        except LookupError:
-            return "other_entity"
-        result = session.call(call.tool, arguments, call.id)
-        if not result.ok:
-            return "refused"
-        results[call.id] = result
-        gold.append(GoldCall(call.id, call.tool, arguments, edges))
-    answer = None
-    if plan.answer is not None:
-        try:
-            answer = at(results[plan.answer[0]].content, plan.answer[1])
-        except LookupError:
-            return "no_answer"
-        if answer is None or answer == "" or isinstance(answer, dict | list):
-            return "no_answer"
-    return Outcome(gold, list(results.values()), answer)
-
-
-def _bind(value: Any, path: str, results: Mapping[str, Result], edges: list[Edge]) -> Any:
-    if isinstance(value, Bound):
-        found = at(results[value.source].content, value.path)
-        if found != value.value:
-            raise LookupError(value.path)
-        edges.append(Edge(value.source, value.path, path))
-        return found
-    if isinstance(value, Mapping):
-        return {k: _bind(v, f"{path}/{k}", results, edges) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_bind(v, f"{path}/{i}", results, edges) for i, v in enumerate(value)]
-    return value
-
-
-def chain_depth(calls: Sequence[GoldCall]) -> int:
-    """The longest dependency chain, in calls; 0 for no calls."""
-    depth: dict[str, int] = {}
-    for call in calls:
-        depth[call.id] = 1 + max((depth[edge.source] for edge in call.needs), default=0)
-    return max(depth.values(), default=0)

@@ -1,4 +1,4 @@
-"""Tasks from plans: drawn over live state, executed, replayed on a fresh session, told apart by split.
+"""The tasks of one split: depths as weighed, spread over worlds, drawn world by world, distinct.
 
     tasks, drops = make(environment, settings, seed=0, split="train")
 
@@ -6,199 +6,189 @@ Training and validation tasks live in worlds of the training word lists, test ta
 whose names never occur in training (tasks.servers.world). A share of tool combinations, chosen by a hash
 of their names, is kept out of training, so that the test split has a slice of unseen combinations.
 
-Every drop is counted by its reason; what is kept was executed twice with equal results.
+Every drop is counted by its reason; what is kept was executed twice with equal results. The result does not
+depend on where the worlds' jobs run: a request that two worlds gave is kept for the lower number, and the
+other number is drawn again in the next world, as is a number that found nothing in its own.
+
+Left out: worlds that grow with what earlier tasks did; each task starts from its world's seed.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections import Counter
-from dataclasses import dataclass
-from itertools import count
-from typing import Literal
+import difflib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
 
 from tasks.params import Synthesize
-from tasks.records import Gold, Task
-from tasks.seeds import derive, stream
-from tasks.servers import Environment
-from tasks.servers.sampler import Live, sample
-from tasks.servers.world import HELD_OUT_FROM, World
-from tasks.synthesize.grammar import Grammar, grammar
-from tasks.synthesize.plan import CannotError, Drawer, Outcome, Plan, chain_depth, execute
-from tasks.synthesize.speak import request
+from tasks.records import Task
+from tasks.seeds import stream
+from tasks.servers import NAMES, Environment, server
+from tasks.servers.world import HELD_OUT_FROM
+from tasks.synthesize.grammar import grammar
+from tasks.synthesize.worlds import Drawn, Job, Split, draw_world, lexicon, sources
 
-Split = Literal["train", "validation", "test"]
 VALIDATION_FROM = 1 << 16
 """World seeds of the validation split start here, those of the test split at HELD_OUT_FROM."""
 
-TRIES = 400
-"""Draws per task before the servers are declared unable to give one of that depth."""
+PER_WORLD = 12
+"""Tasks per world of the validation and the test split."""
+
+ROUNDS = 8
+"""Worlds that are tried for one task."""
 
 
-class TooFewError(Exception):
+class SynthesisError(Exception):
+    """The settings ask for tasks that cannot be made; the message names the setting to change."""
+
+
+class TooFewError(SynthesisError):
     """The servers' goals do not give enough distinct tasks of some depth."""
 
 
-@dataclass(slots=True)
-class Worlds:
-    """Live states by world seed, sampled once each."""
+def make(
+    environment: Environment,
+    settings: Synthesize,
+    seed: int,
+    split: Split,
+    *,
+    pool: Executor | None = None,
+    taken: Collection[str] = (),
+    advance: Callable[[int], object] = lambda count: None,
+) -> tuple[list[Task], Counter[str]]:
+    """`settings.<split>` tasks in the order of their numbers, and the drops by reason.
 
-    environment: Environment
-    seen: dict[int, Live]
-
-    def live(self, seed: int) -> Live:
-        if seed not in self.seen:
-            with self.environment.session(seed) as session:
-                self.seen[seed] = sample(session)
-        return self.seen[seed]
-
-
-def kept_out(tools: tuple[str, ...], share: float) -> bool:
-    """Whether a combination of two or more tools is kept out of training; the same for every run."""
-    return len(tools) > 1 and zlib.crc32(" ".join(tools).encode()) % 1000 < share * 1000
-
-
-def make(environment: Environment, settings: Synthesize, seed: int, split: Split) -> tuple[list[Task], Counter[str]]:
-    """`settings.<split>` tasks and the drops by reason. Raises TooFewError."""
+    `pool` runs the worlds' jobs (None: this process does); `taken` are requests that may not occur; `advance`
+    is told how many tasks were made. Raises SynthesisError for settings that cannot work, TooFewError when too
+    few distinct tasks are found.
+    """
+    check(environment.names, settings)
     wanted = {"train": settings.train, "validation": settings.validation, "test": settings.test}[split]
-    grammars = [grammar(name) for name in environment.names]
-    worlds = Worlds(environment, {})
     depths = _depths(settings, wanted)
     drops: Counter[str] = Counter()
-    texts: set[str] = set()
-    tasks = []
-    for number, depth in enumerate(depths):
-        for attempt in count():
-            if attempt == TRIES:
-                raise TooFewError(
-                    f"no new task of depth {depth} in {TRIES} draws (have {number} of {wanted} for {split}; "
-                    f"drops: {dict(drops)}). Lower synthesize.{split}, raise synthesize.worlds, or lower the weight of "
-                    f"depth {depth} in synthesize.depths."
-                )
-            drawn = _draw(environment, worlds, grammars, settings, seed, split, number, attempt, depth)
-            reason = drawn if isinstance(drawn, str) else "duplicate" if drawn.turns[0] in texts else ""
-            if not reason:
-                break
-            drops[reason] += 1
-        assert isinstance(drawn, Task)
-        texts.add(drawn.turns[0])
-        tasks.append(drawn)
-    return tasks, drops
+    texts = set(taken)
+    tasks: dict[int, Task] = {}
+    for round_number in range(ROUNDS):
+        missing = [number for number in range(wanted) if number not in tasks]
+        if not missing:
+            break
+        jobs = _jobs(environment, settings, seed, split, depths, missing, round_number)
+        for drawn in _run(jobs, pool):
+            drops += drawn.drops
+            advance(_keep(drawn, tasks, texts, drops))
+    missing = [number for number in range(wanted) if number not in tasks]
+    if missing:
+        raise TooFewError(_too_few(split, depths, missing, drops))
+    return [tasks[number] for number in range(wanted)], drops
+
+
+def check(servers: Sequence[str], settings: Synthesize) -> None:
+    """Raises SynthesisError for a server without a grammar, an unknown tool, or a depth that no plan can have."""
+    for name in servers:
+        try:
+            grammar(name)
+        except ModuleNotFoundError as error:
+            if error.name != f"tasks.synthesize.grammar.{name}":
+                raise
+            raise SynthesisError(
+                f"servers.names: {name} has no grammar of requests (tasks/synthesize/grammar/{name}.py), so no task can be "
+                "made for it. Leave it out, or write its grammar."
+            ) from error
+    _check_tools(servers, settings.tools)
+    names = tuple(servers)
+    allowed = " with the tools of synthesize.tools" if settings.tools else ""
+    for depth, weight in sorted(settings.depths.items()):
+        if weight and not sources(names, settings.tools, depth)[0]:
+            raise SynthesisError(
+                f"synthesize.depths: no request of {', '.join(names)} takes {depth} calls{allowed}. "
+                + (f"Set the weight of depth {depth} to 0, or allow more tools." if settings.tools else "Set its weight to 0.")
+            )
+
+
+def _check_tools(servers: Sequence[str], tools: Sequence[str]) -> None:
+    owner = {tool: name for name in NAMES for tool in server(name).specs}
+    for tool in tools:
+        if owner.get(tool) in servers:
+            continue
+        if tool in owner:
+            raise SynthesisError(
+                f"synthesize.tools: {tool} is a tool of {owner[tool]}, which servers.names leaves out. Add it."
+            )
+        here = [name for name, its in owner.items() if its in servers]
+        near = difflib.get_close_matches(tool, here, n=1, cutoff=0.0)
+        raise SynthesisError(f"synthesize.tools: no server has a tool {tool!r}; the nearest name is {near[0]}.")
+    if tools and not any(lexicon((name,), tuple(tools)).wants for name in servers):
+        raise SynthesisError(
+            f"synthesize.tools: no request can be made with {', '.join(tools)} alone. Allow tools that users ask for, "
+            "or leave the list empty."
+        )
+
+
+def _jobs(
+    environment: Environment,
+    settings: Synthesize,
+    seed: int,
+    split: Split,
+    depths: Sequence[int],
+    numbers: Iterable[int],
+    round_number: int,
+) -> list[Job]:
+    """The numbers by world, in the order of the worlds."""
+    by_world: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number in numbers:
+        by_world[_world(settings, split, number, len(depths), round_number)].append((number, depths[number]))
+    first = Job(tuple(environment.names), settings, seed, split, 0, (), round_number)
+    return [replace(first, world=world, wanted=tuple(wanted)) for world, wanted in sorted(by_world.items())]
+
+
+def _world(settings: Synthesize, split: Split, number: int, total: int, round_number: int) -> int:
+    if split == "train":
+        return (number + round_number) % settings.worlds
+    start = VALIDATION_FROM if split == "validation" else HELD_OUT_FROM
+    return start + (number // PER_WORLD + round_number) % -(-total // PER_WORLD)
+
+
+def _run(jobs: Sequence[Job], pool: Executor | None) -> Iterable[Drawn]:
+    """The jobs' results in the jobs' order."""
+    return map(draw_world, jobs) if pool is None else pool.map(draw_world, jobs, chunksize=4)
+
+
+def _keep(drawn: Drawn, tasks: dict[int, Task], texts: set[str], drops: Counter[str]) -> int:
+    """Takes over the tasks with new requests. Returns how many."""
+    kept = 0
+    for number, task in drawn.tasks.items():
+        if task.turns[0] in texts:
+            drops["duplicate"] += 1
+            continue
+        texts.add(task.turns[0])
+        tasks[number] = task
+        kept += 1
+    return kept
 
 
 def _depths(settings: Synthesize, wanted: int) -> list[int]:
     """The depth of every task, in the exact proportions of the weights, mixed."""
     total = sum(settings.depths.values())
-    bounds, passed = [], 0.0
+    depths: list[int] = []
+    passed = 0.0
     for depth, weight in sorted(settings.depths.items()):
         passed += weight / total
-        bounds.append((round(passed * wanted), depth))
-    depths: list[int] = []
-    for bound, depth in bounds:
-        depths += [depth] * (bound - len(depths))
+        depths += [depth] * (round(passed * wanted) - len(depths))
     stream(0, "depths", wanted).shuffle(depths)
     return depths
 
 
-def _world_seed(settings: Synthesize, split: Split, number: int) -> int:
-    match split:
-        case "train":
-            return number % settings.worlds
-        case "validation":
-            return VALIDATION_FROM + number // 4
-        case "test":
-            return HELD_OUT_FROM + number // 4
-
-
-def _draw(
-    environment: Environment,
-    worlds: Worlds,
-    grammars: list[Grammar],
-    settings: Synthesize,
-    seed: int,
-    split: Split,
-    number: int,
-    attempt: int,
-    depth: int,
-) -> Task | str:
-    """One task, or the reason why this draw gives none."""
-    rng = stream(seed, "task", split, number, attempt)
-    session_seed = _world_seed(settings, split, number)
-    world = World(session_seed, "requests")
-    world.rng = rng
-    chosen = [rng.choice(grammars)]
-    if depth >= 4 and len(grammars) > 1 and rng.random() < 0.2:
-        chosen = rng.sample(grammars, 2)
-    try:
-        allowed = frozenset(settings.tools) or None
-        plan = Drawer(worlds.live(session_seed), chosen, world, rng, allowed).draw(depth)
-    except CannotError:
-        return "no_plan"
-    tools = tuple(sorted({call.tool for call in plan.calls}))
-    if split != "test" and kept_out(tools, settings.unseen_combinations):
-        return "kept_out"
-    with environment.session(session_seed) as session:
-        outcome = execute(plan, session)
-        if isinstance(outcome, str):
-            return outcome
-        digest = session.digest()
-    text = request(plan.clauses, rng)
-    if leaks(outcome.answer, text):
-        return "leak"
-    if not replays(environment, session_seed, outcome, digest):
-        return "replay"
-    return _task(environment, settings, split, number, session_seed, plan, outcome, digest, text)
-
-
-def leaks(answer: object, text: str) -> bool:
-    """Whether the asked value already stands in the request as a word of its own."""
-    if answer is None or isinstance(answer, bool):
-        return False
-    said = str(int(answer)) if isinstance(answer, float) and answer.is_integer() else str(answer)
-    return f" {said.lower()} " in f" {text.lower().translate(_MARKS)} "
-
-
-_MARKS = str.maketrans(dict.fromkeys(",.?!;:'", " "))
-
-
-def replays(environment: Environment, session_seed: int, outcome: Outcome, digest: str) -> bool:
-    """Whether the literal gold calls give the same results and the same final state on a fresh session."""
-    with environment.session(session_seed) as session:
-        again = [session.call(call.name, call.arguments, call.id) for call in outcome.calls]
-        return again == outcome.results and session.digest() == digest
-
-
-def _task(
-    environment: Environment,
-    settings: Synthesize,
-    split: Split,
-    number: int,
-    session_seed: int,
-    plan: Plan,
-    outcome: Outcome,
-    digest: str,
-    text: str,
-) -> Task:
-    gold_tools = list(dict.fromkeys(call.name for call in outcome.calls))
-    picker = stream(derive(session_seed, text), "tools")
-    others = [name for name in environment.specs if name not in gold_tools]
-    near = [name for name in others if environment.specs[name].server in {environment.specs[g].server for g in gold_tools}]
-    distractors = sorted(picker.sample(near, min(len(near), picker.randint(*settings.distractors))))
-    tools = gold_tools + distractors
-    picker.shuffle(tools)
-    return Task(
-        id=f"{split}-{number:05d}",
-        family="tools",
-        split=split,
-        servers=sorted({environment.specs[name].server for name in gold_tools}),
-        tools=tools,
-        distractors=distractors,
-        session_seed=session_seed,
-        turns=[text],
-        gold=Gold(outcome.calls, outcome.answer, digest),
-        depth=len(outcome.calls),
-        chain_depth=chain_depth(outcome.calls),
-        unseen_entities=split == "test",
-        unseen_combination=kept_out(tuple(sorted(gold_tools)), settings.unseen_combinations),
-        provenance={"speaker": "program", "goals": plan.goals, "entities": plan.entities},
+def _too_few(split: Split, depths: Sequence[int], missing: Sequence[int], drops: Counter[str]) -> str:
+    lacking = Counter(depths[number] for number in missing)
+    depth, count = lacking.most_common(1)[0]
+    (reason, dropped), *_ = drops.most_common(1) or [("no_plan", 0)]
+    remedy = {
+        "duplicate": "Raise synthesize.worlds, allow more tools",
+        "kept_out": "Lower synthesize.unseen_combinations, allow more tools",
+    }.get(reason, "Allow more tools")
+    return (
+        f"{len(missing)} of {len(depths)} {split} tasks were not found, {count} of them of depth {depth} (most draws were "
+        f"dropped as {reason}: {dropped} of {drops.total()}). {remedy}, lower synthesize.{split}, or lower the weight of "
+        f"depth {depth} in synthesize.depths."
     )

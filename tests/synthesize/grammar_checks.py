@@ -10,7 +10,6 @@ Left out: whether a phrase is good English. Read the examples.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import random
 import string
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,9 @@ from tasks.servers.sampler import Facts, Live, sample
 from tasks.servers.typed import ENTITY
 from tasks.servers.world import HELD_OUT_FROM, World
 from tasks.synthesize.grammar import Constant, Field, Goal, Grammar, Ref, Referent, Slot, grammar
-from tasks.synthesize.plan import CannotError, Drawer, Outcome, Plan, at, execute
+from tasks.synthesize.lexicon import Lexicon
+from tasks.synthesize.plan import CannotError, Drawer, Plan
+from tasks.synthesize.solve import Outcome, at, execute
 from tasks.synthesize.speak import request
 
 SEEDS = (0, 1, 2, 3, HELD_OUT_FROM, HELD_OUT_FROM + 1, HELD_OUT_FROM + 2)
@@ -111,13 +112,14 @@ def resolves(referent: Referent, identifier: str, facts: Facts, session: Session
         return False
 
 
-def fill(goal: Goal, each: Grammar, live: Live, seed: int, rng: random.Random) -> Plan | None:
+def fill(goal: Goal, lexicon: Lexicon, live: Live, seed: int, rng: random.Random) -> Plan | None:
     """The plan for one goal alone, or None when this draw names something that cannot be named."""
-    drawer = Drawer(live, [each], World(seed, f"grammar/{rng.getrandbits(32)}"), rng)
-    drawer.goals = [goal]
-    with contextlib.suppress(CannotError):  # raised too when the goal takes more than one call; then its clause is complete
-        drawer.draw(1)
-    return drawer.plan if drawer.plan.clauses else None
+    world = World(seed, "grammar")
+    world.rng = rng
+    try:
+        return Drawer(live, lexicon, world, rng).fill(goal)
+    except CannotError:
+        return None
 
 
 def check_works(each: Grammar, seed: int, tries: int = 12, share: float = 0.5, rare: frozenset[str] = frozenset()) -> None:
@@ -133,22 +135,18 @@ def check_works(each: Grammar, seed: int, tries: int = 12, share: float = 0.5, r
             assert known, f"no {referent.of or referent.entity} is discovered"
             found = sum(resolves(referent, key, facts, session) for key, facts in known.items())
             assert found, f"seed {seed}: {referent.tool} {referent.arguments} finds no {referent.entity}"
-    rng = random.Random(seed)
+    rng, lexicon = random.Random(seed), Lexicon([each])
     for goal in each.goals:
         done, why = 0, []
         for _ in range(tries):
-            plan = fill(goal, each, live, seed, rng)
+            plan = fill(goal, lexicon, live, seed, rng)
             if plan is None:
                 why.append("unfilled")
                 continue
             with world.session(seed) as session:
-                outcome = execute(plan, session)
-                changed = bool(session.diff())
+                outcome = execute(plan, session, session.digest())
             if isinstance(outcome, str):
                 why.append(f"{outcome}: {plan.clauses[0].text}")
-                continue
-            if outcome.answer is None and not changed:
-                why.append(f"no effect: {plan.clauses[0].text}")
                 continue
             done += 1
         least = 1 if goal.tool in rare else share * tries
@@ -160,11 +158,12 @@ def examples(each: Grammar, seed: int, rng: random.Random) -> Iterator[tuple[str
     world = environment([each.server])
     with world.session(seed) as session:
         live = sample(session)
+    lexicon = Lexicon([each])
     for goal in each.goals:
-        plan = fill(goal, each, live, seed, rng)
+        plan = fill(goal, lexicon, live, seed, rng)
         if plan is not None:
             with world.session(seed) as session:
-                yield request(plan.clauses, rng), execute(plan, session)
+                yield request(plan.clauses, rng), execute(plan, session, session.digest())
 
 
 def main() -> None:

@@ -221,7 +221,7 @@ ACCOUNT_GOALS = [
         [
             "dispute {transaction_id} as {reason}",
             "contest {transaction_id} as {reason}",
-            "file a dispute about {transaction_id}, the reason is {reason}",
+            "file a dispute about {transaction_id}, giving {reason} as the reason",
             "report {transaction_id} to the bank as {reason}",
         ],
     ),

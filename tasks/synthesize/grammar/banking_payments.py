@@ -112,7 +112,7 @@ PAYMENT_GOALS = [
         "pay_by_card",
         {"card_id": Ref("card"), "payee_id": Ref("payee"), "amount": Number(5, 150, 5)},
         [
-            "pay {payee_id} {amount} with {card_id}",
+            "pay {payee_id} {amount} dollars with {card_id}",
             "use {card_id} to pay {amount} to {payee_id}",
             "charge {amount} to {card_id} for {payee_id}",
             "put a payment of {amount} to {payee_id} on {card_id}",
@@ -148,10 +148,10 @@ PAYMENT_GOALS = [
         {"account_id": Ref("account"), "payee_id": Ref("payee"), "amount": Number(5, 300, 5)},
         [
             "pay {amount} to {payee_id} from {account_id}",
-            "send {payee_id} {amount} from {account_id}",
+            "send {payee_id} {amount} dollars from {account_id}",
             "send {amount} to {payee_id} out of {account_id}",
             "make a payment of {amount} to {payee_id} from {account_id}",
-            "use {account_id} to pay {payee_id} {amount}",
+            "use {account_id} to pay {payee_id} {amount} dollars",
         ],
         needs_state={"account_id": CHECKING},
         weight=1.5,
@@ -161,7 +161,7 @@ PAYMENT_GOALS = [
         {"account_id": Ref("account"), "payee_id": Ref("payee"), "amount": Number(5, 300, 5), "note": Words((NOTES,))},
         [
             "pay {amount} to {payee_id} from {account_id} with the note {note}",
-            "send {payee_id} {amount} from {account_id} and write {note} as the note",
+            "send {payee_id} {amount} dollars from {account_id} and write {note} as the note",
             "make a payment of {amount} from {account_id} to {payee_id}, note {note}",
             "send {amount} from {account_id} to {payee_id}, marked with the note {note}",
         ],
@@ -268,7 +268,7 @@ PAYMENT_GOALS = [
         },
         [
             "set up a standing payment of {amount} from {account_id} to {payee_id} every {every}, starting on {day}",
-            "pay {payee_id} {amount} from {account_id} every {every} from {day} on",
+            "pay {payee_id} {amount} dollars from {account_id} every {every} from {day} on",
             "send {amount} from {account_id} to {payee_id} every {every}, from {day} on",
             "arrange for {payee_id} to get {amount} from {account_id} every {every}, beginning {day}",
         ],

@@ -47,7 +47,7 @@ EVENT_GOALS = [
         [
             "delete {calendar_id} since there is nothing in it",
             "get rid of {calendar_id}, which is empty",
-            "remove the empty calendar, that is {calendar_id}",
+            "remove {calendar_id}, which has no events",
             "erase {calendar_id} since it holds no events",
         ],
         needs_state={"calendar_id": {"events": 0}},
@@ -205,7 +205,7 @@ EVENT_GOALS = [
         [
             "rename {event_id} to {title}",
             "change the title of {event_id} to {title}",
-            "call {event_id} {title} from now on",
+            "let {event_id} be called {title} from now on",
             "give {event_id} the title {title}",
         ],
     ),
@@ -225,7 +225,7 @@ EVENT_GOALS = [
         "resize_event",
         {"event_id": Ref("event"), "minutes": Choice({15: "15", 20: "20", 30: "30", 40: "40", 45: "45", 50: "50"})},
         [
-            "make {event_id} {minutes} minutes long",
+            "make {event_id} last {minutes} minutes",
             "change the length of {event_id} to {minutes} minutes",
             "set the duration of {event_id} to {minutes} minutes",
             "let {event_id} take {minutes} minutes",
@@ -296,7 +296,7 @@ EVENT_GOALS = [
         [
             "tell me on what day the next occurrence of {event_id} falls",
             "what day is the next occurrence of {event_id}",
-            "when is the next occurrence of {event_id}, by its date",
+            "what date does the next occurrence of {event_id} fall on",
             "look up the date of the next occurrence of {event_id}",
         ],
         answer="/day",

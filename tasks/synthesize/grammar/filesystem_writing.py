@@ -157,7 +157,7 @@ WRITING = [
             "rename {file} to {name}",
             "give {file} the name {name}",
             "change the name of {file} to {name}",
-            "call {file} {name} from now on",
+            "let {file} be called {name} from now on",
         ],
         needs_state={"file": {"mode": "rw"}},
     ),
@@ -196,7 +196,7 @@ WRITING = [
         "rmdir",
         {"folder": Ref("folder")},
         [
-            "remove {folder}, it is empty",
+            "remove {folder}, which is empty",
             "get rid of {folder}, since it is empty",
             "delete {folder}, which has nothing in it",
             "remove {folder}, as there is nothing in it",
@@ -217,7 +217,7 @@ WRITING = [
             "restore {item_id} from the bin",
             "bring back {item_id} from the trash",
             "take {item_id} out of the bin again",
-            "undelete {item_id}, it is still in the bin",
+            "undelete {item_id}, which is still in the bin",
         ],
     ),
     Goal(

@@ -54,7 +54,7 @@ REFERENTS = [
         "find_payment_method",
         {"name": Field("name")},
         "/method_id",
-        ["the payment method {name}", "my {name} payment method", "{name}"],
+        ["the payment method {name}", "my {name} payment method"],
     ),
     Referent(
         "gift_card",

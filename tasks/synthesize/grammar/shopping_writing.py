@@ -201,8 +201,8 @@ WRITING = [
         {"order_id": Ref("order"), "depot_id": Ref("depot")},
         [
             "ship {order_id} through {depot_id}",
-            "hand {order_id} over to {depot_id} for shipping",
-            "send {order_id} off through {depot_id}",
+            "hand over {order_id} to {depot_id} for shipping",
+            "send off {order_id} through {depot_id}",
             "dispatch {order_id} by way of {depot_id}",
         ],
         needs_state={"order_id": {"status": "packed"}},

@@ -38,13 +38,9 @@ class UsageError(Exception):
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
-        if args.command == "list":
-            return list_servers(args.json)
-        if args.command == "show":
-            return show(args.name)
-        if args.command == "call":
-            return call(args.name, args.tool, args.arguments, args.seed)
-        return serve(args)
+        status = _run(args)
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -53,6 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.command == "list":
+        return list_servers(args.json)
+    if args.command == "show":
+        return show(args.name)
+    if args.command == "call":
+        return call(args.name, args.tool, args.arguments, args.seed)
+    return serve(args)
 
 
 def list_servers(as_json: bool) -> int:
@@ -140,7 +146,8 @@ def serve(args: argparse.Namespace) -> int:
     try:
         serve_http(Sessions(servers, args.seed, most=args.sessions, idle=args.idle), host, port)
     except OSError as error:
-        print(f"error: cannot serve {host} port {port}: {error.strerror}; --port 0 takes a free one", file=sys.stderr)
+        reason = os.strerror(error.errno) if error.errno else error  # strerror of create_server says all of this again
+        print(f"error: cannot serve {host} port {port}: {reason}; --port 0 takes a free one", file=sys.stderr)
         return 1
     return 0
 

@@ -100,7 +100,9 @@ class Sessions:
         self._open: OrderedDict[str, _Held] = OrderedDict()  # in the order of their last use
         self._expired: OrderedDict[str, None] = OrderedDict()
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many sessions are open."""
         return len(self._open)
 
     @contextmanager

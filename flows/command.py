@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -78,19 +78,22 @@ def _process(command: list[str], environment: Mapping[str, str]) -> Iterator[sub
     try:
         yield process
     finally:
-        if process.poll() is None:
-            _end(process)
+        end_session(process, GRACE_SECONDS)
         if process.stdout is not None:
             process.stdout.close()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end_session(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Ends a process that leads a session, and all its children: SIGTERM, and SIGKILL for what is left after `seconds`."""
+    if process.poll() is not None:
+        return
+    members = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
     os.killpg(process.pid, signal.SIGTERM)
-    try:
-        process.wait(timeout=GRACE_SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    _, left = psutil.wait_procs(members, timeout=seconds)
+    for member in left:
+        with suppress(psutil.NoSuchProcess):
+            member.kill()
+    process.wait()
 
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 from prefect.runtime import flow_run
 from prefect.states import Cancelling
+from prefect.utilities.urls import url_for
 
 from flows import server
 from flows.command import StageFailedError, check_lock
@@ -67,7 +68,9 @@ def run_there(stage: Stage, environment: Mapping[str, str]) -> None:
         raise StageFailedError(
             f"stage {stage.name} on pool {stage.pool}: {state.name if state else '?'}. {state.message if state else ''}"
         )
-    publish(stage, environment, f"Ran on the work pool {stage.pool}, flow run {started.id}.")
+    page = url_for(started)
+    where = f"[flow run {started.name}]({page})" if page else f"flow run {started.id}"
+    publish(stage, environment, f"Ran on the work pool {stage.pool}: {where}, which holds its log.")
 
 
 def _wait(client: SyncPrefectClient, stage: Stage, run_id: UUID) -> FlowRun:

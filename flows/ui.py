@@ -27,12 +27,13 @@ from urllib.request import urlopen
 import psutil
 
 from flows import server
+from flows.command import end_session
 from tasks.tracking import TrackingError, reconcile
 from tasks.tracking.pipeline import FOLDER, Store, last_pipeline, last_store, workspace, write_json
 from tasks.tracking.process import this_process
 
 HOST = "127.0.0.1"
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 STOP_SECONDS = 15.0
 
 
@@ -128,18 +129,7 @@ def running(page: Page) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield child
     finally:
-        stop(child)
-
-
-def stop(child: subprocess.Popen[bytes]) -> None:
-    """Ends a process and its session: SIGTERM, and SIGKILL for what is left after STOP_SECONDS."""
-    members = [child.pid, *(p.pid for p in psutil.Process(child.pid).children(recursive=True))] if child.poll() is None else []
-    if members:
-        os.killpg(child.pid, signal.SIGTERM)
-    _, left = psutil.wait_procs([psutil.Process(pid) for pid in members if psutil.pid_exists(pid)], timeout=STOP_SECONDS)
-    for process in left:
-        process.kill()
-    child.wait()
+        end_session(child, STOP_SECONDS)
 
 
 def wait_ready(page: Page, child: subprocess.Popen[bytes]) -> None:

@@ -71,6 +71,7 @@ def test_the_dag_runs_through_the_pools_and_can_be_read_back(prefect: Prefect, p
     assert f"/runs/{rollout.info.run_id}" in artifacts["rollout-r1"]
     assert "| accuracy | 0.5 |" in artifacts["rollout-r1"]
     assert "| by_depth.2 | 0.25 |" in artifacts["rollout-r1"]
+    assert f"/flow-run/{stages['rollout@r1'].id}" in artifacts["rollout-r1"]
     assert f"/runs/{parent.info.run_id}" in artifacts["pipeline"]
 
 

@@ -42,7 +42,7 @@ def test_both_pages_answer_until_ctrl_c(tmp_path: Path) -> None:
     process = project.start("-m", "flows.ui", *options, PREFECT_HOME=str(tmp_path / "prefect"))
     note = project.folder / ".rungs" / "ui.json"
     try:
-        wait_until(lambda: note.exists() or process.poll() is not None, "the pages")
+        wait_until(lambda: note.exists() or process.poll() is not None, "the pages", 400)
         assert process.poll() is None, process.communicate()[0]
         for port in ports.values():
             with urlopen(f"http://127.0.0.1:{port}/", timeout=30) as page:
@@ -50,7 +50,7 @@ def test_both_pages_answer_until_ctrl_c(tmp_path: Path) -> None:
         children = psutil.Process(process.pid).children(recursive=True)
     finally:
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=90)
+        output, _ = process.communicate(timeout=240)
     assert process.returncode == 0, output
     assert f"http://127.0.0.1:{ports['mlflow']}/#/experiments/1" in output
     assert f"http://127.0.0.1:{ports['prefect']}" in output

@@ -133,8 +133,57 @@ def build_model(settings: Scratch, tokenizer: Any, seed: int) -> Any:
         num_key_value_heads=settings.kv_heads,
         max_position_embeddings=settings.context,
         tie_word_embeddings=True,
+        attention_bias=True,
         bos_token_id=None,
         eos_token_id=tokenizer.convert_tokens_to_ids(END),
         pad_token_id=tokenizer.convert_tokens_to_ids(PAD),
     )
-    return LlamaForCausalLM(config)
+    model = LlamaForCausalLM(config)
+    if settings.layers >= 2 and settings.heads >= 2 and settings.heads == settings.kv_heads:
+        _induce(model)
+    return model
+
+
+LOOK, MATCH, WRITE, COPY = 7.0, 4.0, 0.06, 0.4
+"""Sizes of the given circuit's parts: sharpness of looking back and of matching, and what is written to the residual."""
+
+
+def _induce(model: Any) -> None:
+    """Gives the untrained model an induction circuit, which continues a text as it went on the last time.
+
+    Copying takes two layers that work together: one tells every token what stood before it, the next looks for the
+    place where the present token stood before, and says what followed. Training alone finds the pair only after a
+    large part of a laptop's budget; so it starts with it, and training decides where copying is wanted.
+
+    Layer 0, heads 0 and 1 look one and two places back (constant query and key, turned against each other on the fast
+    rotary pairs) and write what they see into subspaces of their own. Layer 1, head 0 matches the present token
+    against what stood before each place, head 1 the one before it against what stood two before; both, on the slow rotary
+    pairs, copy what stands there to the output. Everything is trained on like any other weight.
+    """
+    import torch
+
+    config = model.config
+    width, size = config.hidden_size // config.num_attention_heads, config.hidden_size
+    half = width // 2
+    theta = config.rope_parameters["rope_theta"] ** (-torch.arange(half) / half)
+    fast = (theta > 0.05).float()
+    slow = torch.cat([theta < 0.02, theta < 0.02]).float()[:, None]
+    basis = torch.linalg.qr(torch.randn(size, size))[0]  # rows: orthonormal directions of the residual stream
+    token, back1, back2 = basis[:width], basis[width : 2 * width], basis[2 * width : 3 * width]
+    first, second = model.model.layers[0].self_attn, model.model.layers[1].self_attn
+    with torch.no_grad():
+        for head, target in enumerate((back1, back2)):
+            rows = slice(head * width, (head + 1) * width)
+            turn = (head + 1) * theta
+            first.q_proj.weight[rows] *= 0.1
+            first.k_proj.weight[rows] *= 0.1
+            first.q_proj.bias[rows] = LOOK * torch.cat([fast * torch.cos(turn), -fast * torch.sin(turn)])
+            first.k_proj.bias[rows] = LOOK * torch.cat([fast, torch.zeros(half)])
+            first.v_proj.weight[rows] = token
+            first.o_proj.weight[:, rows] = WRITE * target.T
+        for head, (query, key) in enumerate(((token, back1), (back1, back2))):
+            rows = slice(head * width, (head + 1) * width)
+            second.q_proj.weight[rows] = MATCH * slow * query
+            second.k_proj.weight[rows] = MATCH * slow * key
+            second.v_proj.weight[rows] = token if head == 0 else basis[-width:]
+            second.o_proj.weight[:, rows] = COPY * second.v_proj.weight[rows].T

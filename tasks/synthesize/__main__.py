@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from tasks.console import progress
 from tasks.params import Params
-from tasks.records import Task, ToolSpec, write_shard, write_shards
+from tasks.records import Task, ToolSpec, digest_of, write_shard, write_shards
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command, write_json
 from tasks.synthesize.card import write_card
@@ -50,7 +50,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     (stage.out / "plots").mkdir()
     rows = [{"split": s, "depth": d, "tasks": n} for s in SPLITS for d, n in sorted(Counter(t.depth for t in made[s]).items())]
     write_json(stage.out / "plots" / "depth.json", rows)
-    stage.run.dataset("tasks", stage.out / "tasks", None, sum(map(len, made.values())))
+    stage.run.dataset("tasks", stage.final / "tasks", digest_of(stage.out / "tasks"), sum(map(len, made.values())))
     return metrics
 
 

@@ -37,7 +37,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     metrics: dict[str, Any] = {"prompts": len(chosen), "left_out": dict(left_out)}
     for name, each in scores.items():
         metrics[name] = figures(each)
-    stage.run.traces(trajectories[: params.tracking.traces], scores[settings.recipe][: params.tracking.traces])
+    stage.run.traces(trajectories, scores[settings.recipe], params.tracking.traces)
     return metrics
 
 

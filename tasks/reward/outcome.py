@@ -26,7 +26,7 @@ def judge(task: Task, trajectory: Trajectory) -> Verdict:
     gold = task.gold
     if trajectory.finish_reason != "stop":
         reasons.append(f"the episode did not end by itself ({trajectory.finish_reason})")
-    if gold.abstain and trajectory.calls():
+    if gold.abstain and any(step.calls or step.failures for step in trajectory.steps):
         reasons.append("a tool was called where nothing should be called")
     if gold.digest and trajectory.digest != gold.digest:
         reasons.append("the final state is not the expected one")

@@ -7,8 +7,8 @@ whose names never occur in training (tasks.servers.world). A share of tool combi
 of their names, is kept out of training, so that the test split has a slice of unseen combinations.
 
 Every drop is counted by its reason; what is kept was executed twice with equal results. The result does not
-depend on where the worlds' jobs run: a request that two worlds gave is kept for the lower number, and the
-other number is drawn again in the next world, as is a number that found nothing in its own.
+depend on where the worlds' jobs run: a request that two worlds gave is kept for the first of them, and the
+other number is drawn again in another world, as is a number that found nothing in its own.
 
 Left out: worlds that grow with what earlier tasks did; each task starts from its world's seed.
 """
@@ -19,7 +19,6 @@ import difflib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from tasks.params import Synthesize
 from tasks.records import Task
@@ -37,6 +36,12 @@ PER_WORLD = 12
 
 ROUNDS = 8
 """Worlds that are tried for one task."""
+
+STRIDE = 7
+"""Worlds between those that one round and the next start from."""
+
+ENOUGH = 0.05
+"""The share of the missing tasks that a later round must find for another one to be worth trying."""
 
 
 class SynthesisError(Exception):
@@ -71,15 +76,15 @@ def make(
     tasks: dict[int, Task] = {}
     for round_number in range(ROUNDS):
         missing = [number for number in range(wanted) if number not in tasks]
-        if not missing:
-            break
-        jobs = _jobs(environment, settings, seed, split, depths, missing, round_number)
+        jobs = _jobs(environment, settings, seed, split, [(number, depths[number]) for number in missing], round_number, texts)
         for drawn in _run(jobs, pool):
             drops += drawn.drops
             advance(_keep(drawn, tasks, texts, drops))
-    missing = [number for number in range(wanted) if number not in tasks]
-    if missing:
-        raise TooFewError(_too_few(split, depths, missing, drops))
+        found = len(missing) - (wanted - len(tasks))
+        if len(tasks) == wanted or (round_number and found < ENOUGH * len(missing)):
+            break
+    if len(tasks) < wanted:
+        raise TooFewError(_too_few(split, [depth for number, depth in enumerate(depths) if number not in tasks], wanted, drops))
     return [tasks[number] for number in range(wanted)], drops
 
 
@@ -130,23 +135,34 @@ def _jobs(
     settings: Synthesize,
     seed: int,
     split: Split,
-    depths: Sequence[int],
-    numbers: Iterable[int],
+    wanted: Sequence[tuple[int, int]],
     round_number: int,
+    texts: Collection[str],
 ) -> list[Job]:
-    """The numbers by world, in the order of the worlds."""
+    """The wanted (number, depth) pairs by world, in the order of the worlds.
+
+    The first round spreads the numbers over all worlds of the split. Later ones take few worlds for the few that are left,
+    and know the requests (`texts`) that are there.
+    """
+    start, worlds, each = _worlds(settings, split)
     by_world: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for number in numbers:
-        by_world[_world(settings, split, number, len(depths), round_number)].append((number, depths[number]))
-    first = Job(tuple(environment.names), settings, seed, split, 0, (), round_number)
-    return [replace(first, world=world, wanted=tuple(wanted)) for world, wanted in sorted(by_world.items())]
+    for place, (number, depth) in enumerate(wanted):
+        index = round_number * STRIDE + place // PER_WORLD if round_number else number // each
+        by_world[start + index % worlds].append((number, depth))
+    taken = frozenset(texts) if round_number else frozenset()
+    names = tuple(environment.names)
+    return [
+        Job(names, settings, seed, split, world, tuple(pairs), round_number, taken) for world, pairs in sorted(by_world.items())
+    ]
 
 
-def _world(settings: Synthesize, split: Split, number: int, total: int, round_number: int) -> int:
+def _worlds(settings: Synthesize, split: Split) -> tuple[int, int, int]:
+    """(the first world's seed, how many worlds, how many numbers in a row go to one)."""
     if split == "train":
-        return (number + round_number) % settings.worlds
-    start = VALIDATION_FROM if split == "validation" else HELD_OUT_FROM
-    return start + (number // PER_WORLD + round_number) % -(-total // PER_WORLD)
+        return 0, settings.worlds, 1
+    if split == "validation":
+        return VALIDATION_FROM, -(-settings.validation // PER_WORLD), PER_WORLD
+    return HELD_OUT_FROM, -(-settings.test // PER_WORLD), PER_WORLD
 
 
 def _run(jobs: Sequence[Job], pool: Executor | None) -> Iterable[Drawn]:
@@ -179,16 +195,16 @@ def _depths(settings: Synthesize, wanted: int) -> list[int]:
     return depths
 
 
-def _too_few(split: Split, depths: Sequence[int], missing: Sequence[int], drops: Counter[str]) -> str:
-    lacking = Counter(depths[number] for number in missing)
-    depth, count = lacking.most_common(1)[0]
-    (reason, dropped), *_ = drops.most_common(1) or [("no_plan", 0)]
+def _too_few(split: Split, lacking: Sequence[int], wanted: int, drops: Counter[str]) -> str:
+    """What to say of the depths of the tasks that were not found."""
+    depth, count = Counter(lacking).most_common(1)[0]
+    reason, dropped = drops.most_common(1)[0]
     remedy = {
         "duplicate": "Raise synthesize.worlds, allow more tools",
         "kept_out": "Lower synthesize.unseen_combinations, allow more tools",
     }.get(reason, "Allow more tools")
     return (
-        f"{len(missing)} of {len(depths)} {split} tasks were not found, {count} of them of depth {depth} (most draws were "
-        f"dropped as {reason}: {dropped} of {drops.total()}). {remedy}, lower synthesize.{split}, or lower the weight of "
-        f"depth {depth} in synthesize.depths."
+        f"{len(lacking)} of {wanted} {split} tasks were not found, {count} of them of depth {depth} (most draws were dropped "
+        f"as {reason}: {dropped} of {drops.total()}). {remedy}, lower synthesize.{split}, or lower the weight of depth {depth} "
+        "in synthesize.depths."
     )

@@ -48,7 +48,10 @@ PLENTY = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Tasks wanted of one world, as (number, depth) pairs; `round` counts the worlds that were tried for them before."""
+    """Tasks wanted of one world, as (number, depth) pairs.
+
+    `round` counts the worlds that were tried for them before, `taken` are requests that may not occur.
+    """
 
     servers: tuple[str, ...]
     settings: Synthesize
@@ -57,6 +60,7 @@ class Job:
     world: int
     wanted: tuple[tuple[int, int], ...]
     round: int = 0
+    taken: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -101,17 +105,20 @@ class _Here:
 
 
 def draw_world(job: Job) -> Drawn:
-    """Draws a job's tasks. Requests are distinct within the job."""
+    """Draws a job's tasks; their requests are distinct. A depth of which a number found nothing is not tried again."""
     here, drawn = _Here.of(job), Drawn()
-    texts: set[str] = set()
+    texts = set(job.taken)
+    spent: set[int] = set()
     for number, depth in job.wanted:
-        for task in _draws(here, number, depth):
+        for task in () if depth in spent else _draws(here, number, depth):
             reason = task if isinstance(task, str) else "duplicate" if task.turns[0] in texts else ""
             if isinstance(task, Task) and not reason:
                 drawn.tasks[number] = task
                 texts.add(task.turns[0])
                 break
             drawn.drops[reason] += 1
+        else:
+            spent.add(depth)
     return drawn
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from tasks.records import ToolSpec
-from tasks.servers import NAMES, Server, environment, server
+from tasks.servers import NAMES, Environment, Server, environment, server
 from tasks.servers.tool import specs_of, tool
 from tasks.servers.typed import ENTITY
 from tasks.toolbox.schema import Checker
-from tests.servers.driver import check_server
+from tests.servers.driver import check_server, refused
 from tests.servers.tiny import Tiny
 
 ALL = environment(NAMES)
@@ -151,3 +154,24 @@ def test_only_own_and_marked_methods_become_tools() -> None:
     assert list(Derived.specs) == ["more"]
     assert "public_helper" not in Tiny.specs
     assert not hasattr(Server, "specs")
+
+
+def test_the_documented_server_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "servers.md").read_text(encoding="utf-8")
+    (source,) = [block for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "class Notes" in block]
+    path = tmp_path / "documented_notes.py"
+    path.write_text(source, encoding="utf-8")
+    described = importlib.util.spec_from_file_location("documented_notes", path)
+    assert described is not None and described.loader is not None
+    module = importlib.util.module_from_spec(described)
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look for it
+    described.loader.exec_module(module)
+    with Environment([module.Notes]).session(7) as session:
+        notes = session.call("list_notes", {"limit": 50}).content
+        assert len(notes) == 8
+        renamed = {"note_id": notes[0]["note_id"], "title": "Else"}
+        assert session.call("rename_note", renamed).content == renamed
+        assert session.call("list_notes", {"limit": 1}).content == [renamed]
+        missing = next(f"note_{n}" for n in range(100, 999) if f"note_{n}" not in {note["note_id"] for note in notes})
+        assert refused(session, "not_found", "rename_note", note_id=missing, title="x") == f"there is no note {missing}"
+        assert specs_of(module.Notes, "notes")["rename_note"].input_schema["properties"]["note_id"][ENTITY] == "note"

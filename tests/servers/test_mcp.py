@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +16,6 @@ import httpx
 import mcp
 import psutil
 import pytest
-from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 
 from tasks.servers import NAMES, environment
 from tasks.servers.mcp_server import DIFF, DIGEST, mcp_server, meta, output_schema
@@ -91,9 +91,22 @@ def test_stdio_with_the_sdks_client(story: Story) -> None:
     assert our_processes() == []
 
 
+def pasted() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The two mcp.json of the documentation, stdio and HTTP, as they stand."""
+    text = (ROOT / "docs" / "servers.md").read_text(encoding="utf-8")
+    stdio, http = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+    return stdio, http
+
+
 def test_stdio_with_fastmcps_client(short: Story) -> None:
-    transport = StdioTransport(sys.executable, STDIO, env=ENVIRONMENT, cwd=str(ROOT), keep_alive=False)
-    anyio.run(fast, fastmcp.Client(transport), short)
+    """With the lines to paste: this checkout's paths, and all servers instead of two."""
+    config, _ = pasted()
+    rungs = config["mcpServers"]["rungs"]
+    rungs["command"] = rungs["command"].replace("/path/to/rungs/.venv/bin/python", sys.executable)
+    rungs["env"] = {name: value.replace("/path/to/rungs", str(ROOT)) for name, value in rungs["env"].items()}
+    rungs["args"] = [argument.replace("banking,calendar", ALL) for argument in rungs["args"]]
+    assert rungs["args"][:4] == STDIO[:4]
+    anyio.run(fast, fastmcp.Client({"mcpServers": {"rungs": {**rungs, "keep_alive": False}}}), short)
     assert our_processes() == []
 
 
@@ -103,8 +116,11 @@ def test_http_with_the_sdks_client(story: Story, short: Story, address: str) -> 
 
 
 def test_http_with_fastmcps_client(short: Story, address: str) -> None:
-    headers = {"Rungs-Session": "fast", "Rungs-Seed": str(SEED)}
-    anyio.run(fast, fastmcp.Client(StreamableHttpTransport(address, headers=headers)), short)
+    """With the lines to paste, at this server's address."""
+    _, config = pasted()
+    assert config["mcpServers"]["rungs"]["url"].endswith("/mcp")
+    config["mcpServers"]["rungs"]["url"] = address
+    anyio.run(fast, fastmcp.Client(config), short)
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

@@ -227,7 +227,7 @@ class Grpo(Section):
     prompts: Annotated[int, Field(ge=1, description="prompts per step; each is sampled rollout.samples times")] = 16
     learning_rate: Positive = 2e-4
     warmup_steps: Annotated[int, Field(ge=0)] = 4
-    loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "bnpo"
+    loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "dapo"
     scale: Annotated[bool, Field(description="divide advantages by the group's standard deviation")] = True
     beta: Annotated[float, Field(ge=0, description="weight of the KL to the starting policy")] = 0.0
     epsilon: Positive = 0.2

@@ -149,6 +149,32 @@ def silence(advantages: torch.Tensor, scores: Sequence[Score]) -> torch.Tensor:
     return torch.where(signal, advantages, 0.0)
 
 
+CHUNK = 12
+"""Sequences that go through the model side by side in an update."""
+
+
+def by_length(inputs: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
+    """A batch (B, ...) as parts of at most `size` rows of similar length, the columns that only pad cut off.
+
+    TRL pads every sequence to the longest prompt and the longest completion of the whole batch; with episodes of one to
+    six calls that is three quarters padding.
+    """
+    prompts, completions = inputs["prompt_mask"].sum(1), inputs["completion_mask"].sum(1)
+    order = torch.argsort(prompts + completions, stable=True)
+    parts = []
+    for rows in order.split(size):
+        width, length = int(prompts[rows].max()), int(completions[rows].max())
+        part = dict(inputs)
+        for name, value in inputs.items():
+            if not isinstance(value, torch.Tensor) or value.dim() == 0:
+                continue
+            part[name] = value[rows]
+            if value.dim() == 2:
+                part[name] = part[name][:, -width:] if name in ("prompt_ids", "prompt_mask") else part[name][:, :length]
+        parts.append(part)
+    return parts
+
+
 class Trainer(GRPOTrainer):
     """GRPOTrainer over our episodes. `roll` samples and scores; `keep` gets each step's rollouts."""
 
@@ -174,6 +200,11 @@ class Trainer(GRPOTrainer):
         return found
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
+        # Only the token mean over the whole batch (dapo) is a sum over any parts of it.
+        parts = by_length(inputs, CHUNK) if self.loss_type == "dapo" else [inputs]
+        return sum(self._part_loss(model, part) for part in parts)
+
+    def _part_loss(self, model: Any, inputs: dict[str, Any]) -> Any:
         loss = super()._compute_loss(model, inputs)  # type: ignore[no-untyped-call]
         mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
         difference = (self.last_logps - inputs["sampling_per_token_logps"]).abs()[mask]

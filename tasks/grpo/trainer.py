@@ -162,7 +162,7 @@ def by_length(inputs: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
     prompts, completions = inputs["prompt_mask"].sum(1), inputs["completion_mask"].sum(1)
     order = torch.argsort(prompts + completions, stable=True)
     parts = []
-    for rows in order.split(size):
+    for rows in (order[i : i + size] for i in range(0, len(order), size)):
         width, length = int(prompts[rows].max()), int(completions[rows].max())
         part = dict(inputs)
         for name, value in inputs.items():

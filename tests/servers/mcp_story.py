@@ -87,6 +87,6 @@ def http_server(*options: str, servers: str = ",".join(NAMES)) -> Iterator[str]:
             assert process.stdout is not None
             yield process.stdout.readline().strip()
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 130
+            assert process.wait(60) == 130
         finally:
             process.kill()

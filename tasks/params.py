@@ -159,6 +159,7 @@ class Limits(Section):
     turn_tokens: Annotated[int, Field(ge=8, description="most tokens that the model may write in one turn")] = 64
     total_tokens: Annotated[int, Field(ge=16, description="most tokens after the prompt, tool results included")] = 512
     turns: Annotated[int, Field(ge=1, description="most assistant turns")] = 10
+    faults: Annotated[int, Field(ge=1, description="refused and malformed calls that end an episode, by the turn limit")] = 8
 
 
 class Rollout(Section):

@@ -16,10 +16,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tasks import params as settings
 from tasks.policy import Policy, load
+from tasks.processes import end_with_parent
 from tasks.records import Task, Trajectory, read_shard, write_shard
 from tasks.rollout.episodes import run
 from tasks.servers import environment
@@ -42,21 +44,25 @@ class Job:
     seed: int
 
 
-_loaded: Policy | None = None
-
-
-def _prepare(job: Job) -> None:
-    """Once per worker process: threads and the model."""
+def _load(job: Job) -> Policy:
+    """The job's policy, with the threads that it asks for."""
     import torch
 
-    global _loaded
     torch.set_num_threads(job.runtime.threads)
-    _loaded = load(job.model, job.policy, job.runtime.device)
+    return load(job.model, job.policy, job.runtime.device)
 
 
-def _one(job: Job, pairs: Sequence[Pair], path: Path) -> int:
-    assert _loaded is not None
-    trajectories = run(_loaded, environment(job.servers), pairs, job.limits, job.temperature, job.seed)
+_kept = lru_cache(maxsize=1)(_load)
+"""In a worker process, which serves one job: the policy is loaded once."""
+
+
+def _work(job: Job, pairs: Sequence[Pair], path: Path) -> int:
+    """One batch in a worker process."""
+    return _one(_kept(job), job, pairs, path)
+
+
+def _one(policy: Policy, job: Job, pairs: Sequence[Pair], path: Path) -> int:
+    trajectories = run(policy, environment(job.servers), pairs, job.limits, job.temperature, job.seed)
     return write_shard(path, trajectories, Trajectory)
 
 
@@ -68,14 +74,20 @@ def roll(job: Job, pairs: Sequence[Pair], scratch: Path, watch: Callable[[int], 
     watch(sum(len(batches[n]) for n in range(len(batches)) if n not in missing))
     workers = min(job.runtime.workers if job.runtime.device == "cpu" else 1, len(missing))
     if workers > 1:
-        os.environ.setdefault("OMP_NUM_THREADS", str(job.runtime.threads))
-        context = multiprocessing.get_context("spawn")  # a forked torch with live threads may hang
-        with ProcessPoolExecutor(workers, context, _prepare, (job,)) as pool:
-            futures = [pool.submit(_one, job, batches[n], paths[n]) for n in missing]
-            for future in as_completed(futures):
-                watch(future.result())
+        _side_by_side(job, [(batches[n], paths[n]) for n in missing], workers, watch)
     elif workers == 1:
-        _prepare(job)
+        policy = _load(job)
         for number in missing:
-            watch(_one(job, batches[number], paths[number]))
+            watch(_one(policy, job, batches[number], paths[number]))
     return [trajectory for path in paths for trajectory in read_shard(path, Trajectory)]
+
+
+def _side_by_side(job: Job, work: Sequence[tuple[Sequence[Pair], Path]], workers: int, watch: Callable[[int], None]) -> None:
+    os.environ.setdefault("OMP_NUM_THREADS", str(job.runtime.threads))
+    context = multiprocessing.get_context("spawn")  # a forked torch with live threads may hang
+    pool = ProcessPoolExecutor(workers, context, end_with_parent)
+    try:
+        for future in as_completed([pool.submit(_work, job, pairs, path) for pairs, path in work]):
+            watch(future.result())
+    finally:
+        pool.shutdown(cancel_futures=True)  # after a failure the batches that nobody has begun are not wanted

@@ -13,6 +13,7 @@ Left out: simulated users.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,6 +46,7 @@ class _Episode:
     steps: list[Step] = field(default_factory=list)
     turn: int = 0
     calls: int = 0
+    faults: int = 0
     finish: FinishReason | None = None
     error: str | None = None
 
@@ -84,8 +86,8 @@ def run(
 
     `seed` and the job's task and sample name its random stream: an episode draws the same uniforms in any batch.
     """
-    episodes = [_open(policy, environment, task, sample, seed) for task, sample in jobs]
-    try:
+    with ExitStack() as sessions:
+        episodes = [_open(policy, environment, task, sample, seed, sessions) for task, sample in jobs]
         uniforms = None
         if temperature > 0:
             uniforms = np.stack(
@@ -100,13 +102,10 @@ def run(
 
         policy.converse([e.prompt_ids for e in episodes], reply, limits.turn_tokens, temperature, uniforms)
         return [_close(policy, episode) for episode in episodes]
-    finally:
-        for episode in episodes:
-            episode.session.close()
 
 
-def _open(policy: Policy, environment: Environment, task: Task, sample: int, seed: int) -> _Episode:
-    session = environment.session(task.session_seed)
+def _open(policy: Policy, environment: Environment, task: Task, sample: int, seed: int, sessions: ExitStack) -> _Episode:
+    session = sessions.enter_context(environment.session(task.session_seed))
     messages = [*system_message(policy.system, session), Message("user", task.turns[0])]
     prompt = policy.chat.prompt(messages, visible(environment, task))
     return _Episode(task, sample, session, messages, prompt, derive(seed, "episode", task.id, sample))
@@ -138,7 +137,8 @@ def _advance(policy: Policy, episode: _Episode, turn: Turn, limits: Limits) -> l
             episode.finish = "stop"
             return None
         heard = [Message("user", episode.task.turns[episode.turn])]
-    if len(episode.steps) == limits.turns:
+    episode.faults += sum(not r.ok for r in results) + len(parsed.failures)
+    if len(episode.steps) == limits.turns or episode.faults >= limits.faults:
         episode.finish = "turns"
         return None
     ids = policy.chat.between(heard)

@@ -33,7 +33,7 @@ AGAIN = 0.6
 OTHER_KINDS = 1 / 3
 """Weight of goals over none of the kinds that the request has named already, against the others' weight of one."""
 
-CANDIDATES = 4
+CANDIDATES = 8
 """Entities that are tried for one reference."""
 
 
@@ -243,11 +243,18 @@ class Drawer:
         return value, words
 
     def _possible(self, entity: str, kind: str, identifier: str, nesting: int, calls: int | None) -> list[tuple[Way, float]]:
-        """The weighted ways that can name this entity, by what is known of it."""
+        """The weighted ways that can name this entity, by what is known of it and of the entities that they mention."""
         facts = self.live.entities[kind][identifier]
-        return [(w, weight) for w, weight in self.lexicon.weighted(entity, nesting, calls) if self._fits(w, identifier, facts)]
+        self.naming.append((entity, identifier))
+        ways = [
+            (way, weight)
+            for way, weight in self.lexicon.weighted(entity, nesting, calls)
+            if self._fits(way, identifier, facts, nesting, calls)
+        ]
+        self.naming.pop()
+        return ways
 
-    def _fits(self, way: Way, identifier: str, facts: Facts) -> bool:
+    def _fits(self, way: Way, identifier: str, facts: Facts, nesting: int, calls: int | None) -> bool:
         for slot in way.referent.arguments.values():
             if isinstance(slot, Field) and facts.get(slot.name) in (None, ""):
                 return False
@@ -255,7 +262,12 @@ class Drawer:
                 key = _via(slot, identifier, facts)
                 if key not in self.live.entities.get(slot.entity, {}) or (slot.entity, key) in self.naming:
                     return False
-                if (slot.entity, key) in self.known and self._ambiguous(slot.entity, key):
+                if (slot.entity, key) in self.known:
+                    if self._ambiguous(slot.entity, key):
+                        return False
+                    continue
+                left = None if calls is None or len(way.inner) > 1 else calls - 1
+                if not self._possible(slot.entity, slot.entity, key, nesting - 1, left):
                     return False
         return True
 

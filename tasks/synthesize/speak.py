@@ -20,6 +20,7 @@ OPENERS = ("", "", "", "Please ", "Please ", "Can you ", "Could you ", "I need y
 ASKING = ("Can you ", "Could you ")
 LATER = ("", "Then ", "After that, ", "Also, ")
 LINKS = (", then ", ", and then ", " and then ", " and ")
+LINK = 2  # most words of a link
 INTERROGATIVES = frozenset(("what", "which", "who", "when", "where", "how", "is", "are", "do", "does", "did", "has", "have"))
 
 JOINED = 0.7
@@ -53,7 +54,7 @@ def request(clauses: Sequence[Clause], rng: random.Random) -> str:
 
 
 def _joins(last: str, sentence: str, text: str) -> bool:
-    return len(sentence.split()) + len(text.split()) < WORDS and not any(mark in last for mark in _SIDE)
+    return len(f"{sentence} {text}".split()) + LINK <= WORDS and not any(mark in last for mark in _SIDE)
 
 
 def _question(text: str, later: bool, rng: random.Random) -> str:

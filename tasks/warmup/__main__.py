@@ -16,8 +16,8 @@ from tasks.records import Task, read_shards
 from tasks.seeds import stream
 from tasks.servers import Environment, environment
 from tasks.stage import Stage, StageError, command
-from tasks.warmup.examples import Example, demonstration, practice, renamed, tokenised
-from tasks.warmup.train import Data, train
+from tasks.warmup.examples import DemonstrationError, Example, demonstration, practice, renamed, tokenised
+from tasks.warmup.train import Data, total_steps, train
 
 EVERY = 20
 """Steps per row of loss.csv."""
@@ -51,7 +51,10 @@ def run(stage: Stage) -> Mapping[str, Any]:
     except PolicyError as error:
         raise StageError(str(error)) from error
     tasks = read_shards(stage.input("synthesize", "tasks", "train"), Task)
-    examples = examples_of(policy, servers, tasks, settings.renamings, params.seed)
+    try:
+        examples = examples_of(policy, servers, tasks, settings.renamings, params.seed)
+    except DemonstrationError as error:
+        raise StageError(str(error)) from error
     if not examples:
         raise StageError("no demonstration fits the policy's context: raise policy.scratch.context or lower synthesize.depths")
 
@@ -59,10 +62,11 @@ def run(stage: Stage) -> Mapping[str, Any]:
     copying = [practice(policy.chat, servers, rng) for _ in range(min(settings.copy_steps * settings.batch_size, PRACTICE))]
     data = Data(examples, copying, settings, params.seed, policy.chat.pad_id)
     losses: list[float] = []
-    total = settings.copy_steps + settings.steps
-    with progress("warmup", total) as advance:
+    done = 0
+    with progress("warmup", total_steps(settings)) as advance:
         for step in train(policy.model, data, params.runtime.workers, stage.scratch, losses):
-            advance(1, f"loss {losses[step]:.3f}")
+            advance(step + 1 - done, f"loss {losses[step]:.3f}")
+            done = step + 1
     with (stage.out / "loss.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("step", "loss"), *list(enumerate(losses))[::EVERY]])
     policy.save(stage.out / "model")

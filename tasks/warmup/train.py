@@ -17,6 +17,7 @@ import math
 import multiprocessing
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from typing import Any
 import torch
 
 from tasks.params import Warmup
+from tasks.processes import end_with_parent
 from tasks.seeds import stream
 from tasks.warmup.examples import Example
 
@@ -67,10 +69,14 @@ def collate(batch: Sequence[Example], pad_id: int) -> tuple[torch.Tensor, torch.
     return ids, mask, torch.where(wanted == 1, ids, -100)
 
 
+def total_steps(settings: Warmup) -> int:
+    """Steps of practice and of demonstrations; with `steps` 0 there is neither."""
+    return settings.copy_steps + settings.steps if settings.steps else 0
+
+
 def rate(settings: Warmup, step: int) -> float:
     """Learning rate at a step: linear warm-up over 50 steps, then a cosine to a tenth."""
-    total = settings.copy_steps + settings.steps
-    progress = step / max(1, total)
+    progress = step / max(1, total_steps(settings))
     return settings.learning_rate * min(1.0, (step + 1) / 50) * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * progress)))
 
 
@@ -141,17 +147,21 @@ class _Team:
 def _work(
     model: Any, data: Data, worker: int, workers: int, start: int, row: torch.Tensor, losses: torch.Tensor, barrier: Any
 ) -> None:
+    end_with_parent()
     torch.set_num_threads(1)
     for parameter in model.parameters():
-        parameter.grad = None
-    for step in range(start, data.settings.copy_steps + data.settings.steps):
-        losses[worker - 1] = _slice_loss(model, data, step, worker, workers)
-        torch.cat([p.grad.flatten() for p in model.parameters()], out=row)
-        try:
-            barrier.wait(PATIENCE)  # gradients are there
-            barrier.wait(PATIENCE)  # weights are updated
-        except threading.BrokenBarrierError:
-            return
+        parameter.grad = torch.zeros_like(parameter)
+    with ExitStack() as failing:
+        failing.callback(barrier.abort)  # nobody waits for a worker that fails
+        for step in range(start, total_steps(data.settings)):
+            losses[worker - 1] = _slice_loss(model, data, step, worker, workers)
+            torch.cat([p.grad.flatten() for p in model.parameters()], out=row)
+            try:
+                barrier.wait(PATIENCE)  # gradients are there
+                barrier.wait(PATIENCE)  # weights are updated
+            except threading.BrokenBarrierError:
+                return
+        failing.pop_all()
 
 
 def train(model: Any, data: Data, workers: int, scratch: Path, losses: list[float]) -> Iterator[int]:
@@ -164,7 +174,7 @@ def train(model: Any, data: Data, workers: int, scratch: Path, losses: list[floa
         model.parameters(), lr=settings.learning_rate, betas=(0.9, 0.98), weight_decay=settings.weight_decay, fused=True
     )
     losses[:] = _resume(model, optimizer, scratch)
-    total = settings.copy_steps + settings.steps
+    total = total_steps(settings)
     model.train()
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)

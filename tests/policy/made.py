@@ -18,6 +18,7 @@ from tasks.policy.scratch import build_model, build_tokenizer
 from tasks.records import Task
 from tasks.servers import Environment, environment
 from tasks.synthesize.tasks import make
+from tasks.warmup.examples import demonstration, tokenised
 
 SCRATCH = Scratch(vocabulary=700, layers=2, hidden=32, heads=4, kv_heads=2, intermediate=64, context=1024)
 SYNTHESIZE = Synthesize(train=24, validation=4, test=4, worlds=4, depths={1: 1.0, 2: 1.0}, distractors=(1, 2))
@@ -52,3 +53,31 @@ def tiny(seed: int = 0, system: str = "") -> Policy:
     """A policy with fresh random weights from `seed`, in evaluation mode."""
     made = tokenizer()
     return Policy(f"tiny-{seed}", build_model(SCRATCH, made, seed).eval(), Chat(made), system)
+
+
+LEARNED = 4
+
+
+@cache
+def _learned() -> dict[str, Any]:
+    """Weights after a few dozen steps on the demonstrations of LEARNED tasks."""
+    import torch
+
+    from tasks.warmup.train import collate, loss_of
+
+    policy = tiny(0)
+    examples = [tokenised(policy.chat, servers(), t, demonstration(servers(), t, "")) for t in some_tasks(LEARNED)]
+    batch = collate(examples, policy.chat.pad_id)
+    optimizer = torch.optim.AdamW(policy.model.parameters(), lr=1e-2)
+    for _ in range(60):
+        optimizer.zero_grad()
+        (loss_of(policy.model, *batch) / (batch[2] != -100).sum()).backward()
+        optimizer.step()
+    return dict(policy.model.state_dict())
+
+
+def trained() -> Policy:
+    """A policy that calls tools: often right on the tasks that it learned when greedy, less so when sampled."""
+    policy = tiny(0)
+    policy.model.load_state_dict(_learned())
+    return policy

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from tasks.console import progress
 from tasks.params import Params
+from tasks.processes import end_with_parent
 from tasks.records import Task, ToolSpec, digest_of, write_shard, write_shards
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command, write_json
@@ -77,7 +78,7 @@ def _pool(workers: int) -> Iterator[Executor | None]:
     if workers == 1:
         yield None
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=end_with_parent) as pool:
         yield pool
 
 

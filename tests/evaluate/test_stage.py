@@ -21,7 +21,7 @@ from tasks.tracking import NullRun
 TINY = {"vocabulary": 600, "layers": 1, "hidden": 16, "heads": 2, "kv_heads": 2, "intermediate": 32, "context": 512}
 PARAMS = {
     "seed": 3,
-    "rounds": {"r1": {"from": "warmup"}, "r2": {"from": "r1"}},
+    "rounds": {"r1": {"from": "warmup"}, "r2": {"from": "grpo/r1"}},
     "runtime": {"workers": 1},
     "tracking": {"enabled": False},
     "servers": {"names": ["banking"]},

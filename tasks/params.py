@@ -203,6 +203,10 @@ class Reward(Section):
     """Recipes: weighted sums of named rewards. `recipe` is the one that trains."""
 
     recipe: str = "tier"
+    signal: Annotated[
+        Literal["outcome", "spread"],
+        Field(description="prompts to train on: some samples right and some wrong, or any spread of totals"),
+    ] = "outcome"
     recipes: Annotated[dict[str, dict[Literal["tier", "outcome"], float]], Field(min_length=1)] = {
         "tier": {"tier": 1.0},
         "outcome": {"outcome": 1.0},

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tasks.records import COMPONENTS, Score, Task, Trajectory, read_shards, write_shards
+from tasks.reward.outcome import judge
 from tasks.reward.recipes import score_all
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command
@@ -26,7 +27,8 @@ def run(stage: Stage) -> Mapping[str, Any]:
     servers = environment(params.servers.names)
     scores = {name: score_all(tasks, trajectories, servers, settings, name) for name in settings.recipes}
     write_shards(stage.out / "scores", [s for each in scores.values() for s in each], Score)
-    chosen, left_out = select(tasks, scores[settings.recipe])
+    rights = [judge(tasks[t.task_id], t).right for t in trajectories] if settings.signal == "outcome" else None
+    chosen, left_out = select(tasks, scores[settings.recipe], rights)
     if not chosen:
         raise StageError(
             f"no prompt carries a learning signal under recipe {settings.recipe!r}: every group has one total "
@@ -41,14 +43,22 @@ def run(stage: Stage) -> Mapping[str, Any]:
     return metrics
 
 
-def select(tasks: Mapping[str, Task], scores: Sequence[Score]) -> tuple[list[Task], Counter[str]]:
+def select(
+    tasks: Mapping[str, Task], scores: Sequence[Score], rights: Sequence[bool] | None = None
+) -> tuple[list[Task], Counter[str]]:
     """(the tasks whose group has a learning signal, how many were left out for which reason).
 
     The test is exact inequality of totals, not a small deviation (LESSONS.md). Abstentions and errors take no part.
+    With `rights` (per score, whether its episode achieved what was asked) a group must also hold both outcomes: an
+    all-failed group has spread only in the shaping terms, and normalising blows that up to full size (LESSONS.md,
+    phantom advantages).
     """
     groups: dict[str, list[float]] = defaultdict(list)
-    for score in scores:
+    outcomes: dict[str, set[bool]] = defaultdict(set)
+    for number, score in enumerate(scores):
         groups[score.task_id] += [score.total] if score.total is not None else []
+        if rights is not None and score.total is not None:
+            outcomes[score.task_id].add(rights[number])
     chosen = []
     left_out: Counter[str] = Counter()
     for task_id, totals in groups.items():
@@ -56,6 +66,8 @@ def select(tasks: Mapping[str, Task], scores: Sequence[Score]) -> tuple[list[Tas
             left_out["fewer than two scores"] += 1
         elif len(set(totals)) == 1:
             left_out["all right" if totals[0] >= 1.0 else "all equal"] += 1
+        elif rights is not None and len(outcomes[task_id]) == 1:
+            left_out["all right" if True in outcomes[task_id] else "all wrong"] += 1
         else:
             chosen.append(tasks[task_id])
     return chosen, left_out

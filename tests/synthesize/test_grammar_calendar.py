@@ -9,7 +9,16 @@ from tests.synthesize.grammar_checks import SEEDS, check_form, check_works
 
 CALENDAR = grammar("calendar")
 SPARSE = frozenset(
-    {"get_reminder", "get_invitation", "list_agenda", "find_free_time", "add_reminder", "invite_colleagues", "set_home_zone"}
+    {
+        "accept_invitation",
+        "add_reminder",
+        "find_free_time",
+        "get_invitation",
+        "get_reminder",
+        "invite_colleagues",
+        "list_agenda",
+        "set_home_zone",
+    }
 )
 """Goals that about half of the entities or days cannot serve: no reminder, nothing planned, a weekend, set or taken already."""
 

@@ -231,6 +231,9 @@ class Grpo(Section):
     steps: Annotated[int, Field(ge=0)] = 60
     prompts: Annotated[int, Field(ge=1, description="prompts per step; each is sampled rollout.samples times")] = 16
     learning_rate: Positive = 2e-4
+    gain_factor: Annotated[
+        float, Field(gt=0, description="the learning rate of gains and biases (weights of one dimension), as a multiple")
+    ] = 1.0
     warmup_steps: Annotated[int, Field(ge=0)] = 4
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "dapo"
     scale: Annotated[bool, Field(description="divide advantages by the group's standard deviation")] = True

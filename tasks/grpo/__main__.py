@@ -33,7 +33,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     import torch
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset, last_checkpoint
+    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset, optimizer, last_checkpoint
     from tasks.grpo.validate import KeepBest
 
     params, settings = stage.params, stage.params.grpo
@@ -79,6 +79,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
             train_dataset=dataset(prompts, params),
             processing_class=policy.chat.tokenizer,
             callbacks=[best],
+            optimizers=(optimizer(policy.model, params), None),
         )
         last = last_checkpoint(checkpoints)
         if last is not None:

@@ -105,6 +105,22 @@ def config(params: Params, output: Path) -> GRPOConfig:
     )
 
 
+def optimizer(model: Any, params: Params) -> torch.optim.AdamW:
+    """AdamW in two groups: matrices, and the weights of one dimension, whose rate is grpo.gain_factor times as high.
+
+    Adam moves every weight by about its rate. For a small model's matrices (weights of 0.02) that is per cents a step;
+    for its gains (weights of 1) it is nothing, although they hold what a sampled policy has to learn first: how sure
+    to be.
+    """
+    settings = params.grpo
+    trained = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p.dim() > 1], "lr": settings.learning_rate},
+        {"params": [p for p in trained if p.dim() == 1], "lr": settings.learning_rate * settings.gain_factor},
+    ]
+    return torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
+
+
 def dataset(tasks: Sequence[Task], params: Params) -> Dataset:
     """The prompts of every step in order, as TRL takes them: each names its task.
 

@@ -33,7 +33,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
     import torch
 
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset, optimizer, last_checkpoint
+    from tasks.grpo.trainer import NoSignalError, Trainer, config, dataset, last_checkpoint, optimizer
     from tasks.grpo.validate import KeepBest
 
     params, settings = stage.params, stage.params.grpo

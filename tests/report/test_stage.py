@@ -92,7 +92,7 @@ def test_the_page_is_self_contained_and_says_what_the_markdown_says(project: Pat
 
 
 def test_all_rounds_of_a_folder_show_and_the_last_is_the_headline(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_params(project, {"r1": "warmup", "r2": "r1"})
+    write_params(project, {"r1": "warmup", "r2": "grpo/r1"})
     write_data(project / "elsewhere", {"r1": "warmup", "r2": "grpo/r1"})
     assert main(["--data", "elsewhere"]) == 0
     head = json.loads((project / "elsewhere" / "report" / "headline.json").read_text())

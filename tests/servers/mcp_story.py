@@ -18,6 +18,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ async def replay(story: Story, send: Send) -> None:
 def http_server(*options: str, servers: str = ",".join(NAMES)) -> Iterator[str]:
     """The address of an HTTP server in a process of its own, which must end when told to."""
     command = [sys.executable, *ARGUMENTS, servers, "--transport", "http", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=ENVIRONMENT) as process:
+    # A shell starts background commands with SIGINT ignored, and children inherit that.
+    restore = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=ENVIRONMENT, preexec_fn=restore) as process:
         try:
             assert process.stdout is not None
             yield process.stdout.readline().strip()

@@ -83,14 +83,14 @@ def _fast(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator | None:
     try:
         return jsonschema_rs.Draft202012Validator(schema, retriever=_refuse)
     except jsonschema_rs.ValidationError as error:
+        if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Referencing):
+            raise ValueError(f"not a schema that stands by itself: {error.message}") from error
         for pattern in _patterns(schema):
             try:
                 re.compile(pattern)
             except re.error as fault:
                 raise ValueError(f"not a valid JSON Schema: the pattern {pattern!r}: {fault}") from error
         return None
-    except jsonschema_rs.ReferencingError as error:
-        raise ValueError(f"not a schema that stands by itself: {error}") from error
 
 
 def _refuse(uri: str) -> dict[str, Any]:

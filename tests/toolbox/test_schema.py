@@ -23,7 +23,7 @@ from tasks.toolbox.schema import Checker
     ],
 )
 def test_a_schema_that_cannot_be_used_is_refused_with_the_reason(schema: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match="(?i)schema") as caught:
+    with pytest.raises(ValueError, match=r"(?i)schema") as caught:
         Checker(schema)
     assert said.lower() in str(caught.value).lower()
 

@@ -99,12 +99,14 @@ def _frequent(texts: Sequence[str]) -> list[str]:
     held: Counter[str] = Counter()
     for text in texts:
         request, _, rest = text.partition("\n")
-        values = set(re.findall(r"[A-Za-z]+", " ".join(STRING.findall(rest))))
-        held.update(values)
-        words.update({w for w in WORD.findall(request) if w.strip() not in values})
+        # dict.fromkeys and not sets: the order of equally frequent pieces must not depend on the process's hash seed.
+        values = dict.fromkeys(re.findall(r"[A-Za-z]+", " ".join(STRING.findall(rest))))
+        held.update(values.keys())
+        words.update(dict.fromkeys(w for w in WORD.findall(request) if w.strip() not in values).keys())
         for value in values:
             pairs.update(PAIR.findall(value[i : i + 2])[0] for i in range(0, len(value) - 1, 2) if PAIR.match(value[i : i + 2]))
-        json_pieces.update({p for p in PIECE.findall(rest) if len(p) > 1 and not WORD.fullmatch(p) and not p.isdigit()})
+        pieces = (p for p in PIECE.findall(rest) if len(p) > 1 and not WORD.fullmatch(p) and not p.isdigit())
+        json_pieces.update(dict.fromkeys(pieces).keys())
     least = max(3, len(texts) // 400)
     everywhere = [v for v, n in held.items() if n >= len(texts) / 10]
     common = [w for w, n in words.most_common() if n >= least]

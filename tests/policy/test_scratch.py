@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,7 @@ from tasks.policy.scratch import build_model, build_tokenizer
 from tasks.policy.template import END, PAD, SPECIAL
 from tasks.records import Call
 from tests.policy.made import SCRATCH, servers, shared_tokenizer, some_tasks
+from tests.policy.project import ROOT
 
 
 def encoded(text: str) -> list[int]:
@@ -97,6 +102,23 @@ def test_the_same_texts_give_the_same_tokenizer() -> None:
     texts, specs = list(corpus(servers(), some_tasks(8))), list(servers().specs.values())
     one, two = (build_tokenizer(SCRATCH, texts, specs) for _ in range(2))
     assert one.backend_tokenizer.to_str() == two.backend_tokenizer.to_str()
+
+
+TIES = """
+from tasks.params import Scratch
+from tasks.policy.scratch import build_tokenizer
+texts = ["please move money from savings to wallet now\\n" + '{"from": "Nadia Okoro", "to": "Lena Brandt"}'] * 4
+print(build_tokenizer(Scratch(), texts, []).get_vocab())
+"""
+
+
+def test_the_order_of_equally_frequent_pieces_is_the_same_in_every_process() -> None:
+    found = set()
+    for seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        done = subprocess.run([sys.executable, "-c", TIES], env=environment, capture_output=True, text=True, check=True)
+        found.add(str(sorted(ast.literal_eval(done.stdout).items())))
+    assert len(found) == 1
 
 
 def test_saved_and_loaded_it_is_equal(tmp_path: Path) -> None:

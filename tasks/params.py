@@ -231,8 +231,8 @@ class Grpo(Section):
     steps: Annotated[int, Field(ge=0)] = 60
     prompts: Annotated[int, Field(ge=1, description="prompts per step; each is sampled rollout.samples times")] = 16
     learning_rate: Positive = 2e-4
-    gain_factor: Annotated[
-        float, Field(gt=0, description="the learning rate of gains and biases (weights of one dimension), as a multiple")
+    final_norm_factor: Annotated[
+        float, Field(gt=0, description="the learning rate of the last norm, which scales the logits, as a multiple")
     ] = 1.0
     warmup_steps: Annotated[int, Field(ge=0)] = 4
     loss: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "dapo"

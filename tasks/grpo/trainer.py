@@ -106,19 +106,28 @@ def config(params: Params, output: Path) -> GRPOConfig:
 
 
 def optimizer(model: Any, params: Params) -> torch.optim.AdamW:
-    """AdamW in two groups: matrices, and the weights of one dimension, whose rate is grpo.gain_factor times as high.
+    """AdamW in two groups: the decoder's last norm, whose rate is grpo.final_norm_factor times as high, and the rest.
 
-    Adam moves every weight by about its rate. For a small model's matrices (weights of 0.02) that is per cents a step;
-    for its gains (weights of 1) it is nothing, although they hold what a sampled policy has to learn first: how sure
-    to be.
+    What a sampled policy has to learn first is how sure to be, and that gain is where it is written: it scales the logits.
+    Adam moves every weight by about its rate, which for a small model's matrices (weights of 0.02) is per cents a step and
+    for a gain (weights above 1) is nothing. Other gains and biases at a high rate wreck the model (docs/lab.md).
     """
     settings = params.grpo
-    trained = [p for p in model.parameters() if p.requires_grad]
+    trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
     groups = [
-        {"params": [p for p in trained if p.dim() > 1], "lr": settings.learning_rate},
-        {"params": [p for p in trained if p.dim() == 1], "lr": settings.learning_rate * settings.gain_factor},
+        {"params": [p for name, p in trained if not is_final_norm(name, p)], "lr": settings.learning_rate},
+        {
+            "params": [p for name, p in trained if is_final_norm(name, p)],
+            "lr": settings.learning_rate * settings.final_norm_factor,
+        },
     ]
     return torch.optim.AdamW([g for g in groups if g["params"]], lr=settings.learning_rate, betas=(0.9, 0.99), weight_decay=0.0)
+
+
+def is_final_norm(name: str, parameter: torch.Tensor) -> bool:
+    """Whether a parameter belongs to the norm between the last layer and the head: one dimension, outside numbered layers."""
+    parts = name.split(".")
+    return parameter.dim() == 1 and not any(part.isdigit() for part in parts) and "head" not in parts[0]
 
 
 def dataset(tasks: Sequence[Task], params: Params) -> Dataset:

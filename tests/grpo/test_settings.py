@@ -22,12 +22,12 @@ def grouped(made: Any, model: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("factor", [50.0, 1.0, 0.25])
-def test_gains_and_biases_learn_at_a_rate_of_their_own(factor: float) -> None:
+def test_the_last_norm_learns_at_a_rate_of_its_own(factor: float) -> None:
     model = tiny().model
-    rates = grouped(optimizer(model, settings(grpo={"gain_factor": factor, "learning_rate": 1e-3})), model)
+    rates = grouped(optimizer(model, settings(grpo={"final_norm_factor": factor, "learning_rate": 1e-3})), model)
     assert set(rates) == {name for name, _ in model.named_parameters()}, "every parameter is in a group"
-    for name, parameter in model.named_parameters():
-        assert rates[name] == pytest.approx(1e-3 * factor if parameter.dim() == 1 else 1e-3), name
+    for name, _ in model.named_parameters():
+        assert rates[name] == pytest.approx(1e-3 * factor if name == "model.norm.weight" else 1e-3), name
     assert any("bias" in n for n in rates) and any("norm" in n for n in rates) and any("embed" in n for n in rates)
 
 
@@ -46,9 +46,9 @@ def test_a_model_of_matrices_only_has_one_group() -> None:
     assert group["params"] == [model.weight]
 
 
-def test_an_update_moves_gains_by_the_factor_and_the_schedule_keeps_it(tmp_path: Path) -> None:
+def test_an_update_moves_the_last_norm_by_the_factor_and_the_schedule_keeps_it(tmp_path: Path) -> None:
     params = settings(
-        grpo={"gain_factor": 8.0, "learning_rate": 1e-4, "warmup_steps": 2, "steps": 3, "save_steps": 9, "clip": 1e9}
+        grpo={"final_norm_factor": 8.0, "learning_rate": 1e-4, "warmup_steps": 2, "steps": 3, "save_steps": 9, "clip": 1e9}
     )
     policy = trained()
     before = {name: p.detach().clone() for name, p in policy.model.named_parameters()}
@@ -66,8 +66,8 @@ def test_an_update_moves_gains_by_the_factor_and_the_schedule_keeps_it(tmp_path:
     assert [pair[0] for pair in rates] == pytest.approx([0.5e-4, 1e-4, 1e-4]), "the rate of the next step"
     moved = {name: float((p.detach() - before[name]).abs().max()) for name, p in policy.model.named_parameters()}
     # Adam's first two moves are of one rate at most each: half a rate and a whole one.
-    for name, parameter in policy.model.named_parameters():
-        limit = 1.5e-4 * (8.0 if parameter.dim() == 1 else 1.0)
+    for name in before:
+        limit = 1.5e-4 * (8.0 if name == "model.norm.weight" else 1.0)
         assert moved[name] <= 1.01 * limit and (moved[name] > 0.1 * limit), name
 
 

@@ -25,7 +25,7 @@ from tasks.evaluate.tables import accuracy_table
 from tasks.policy import PolicyError
 from tasks.records import Score, Task, Trajectory, read_shards, write_shards
 from tasks.reward.recipes import score_all
-from tasks.rollout.batches import Job, roll
+from tasks.rollout.batches import Job, roll_each
 from tasks.seeds import derive
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command, start_of, write_json
@@ -53,27 +53,34 @@ def held_out(stage: Stage) -> dict[str, Task]:
 
 
 def episodes(
-    stage: Stage, model: Path, when: When, mode: Mode, tasks: Sequence[Task], watch: Callable[[int], None]
-) -> list[Trajectory]:
-    """One policy's episodes in one mode. The seed does not name the policy: before and after draw the same numbers."""
+    stage: Stage, models: Mapping[When, Path], modes: Sequence[Mode], tasks: Sequence[Task], watch: Callable[[int], None]
+) -> dict[str, dict[When, list[Trajectory]]]:
+    """Every policy's episodes in every mode. The seed does not name the policy: before and after draw the same numbers."""
     params, settings = stage.params, stage.params.evaluate
-    job = Job(
-        model,
-        params.policy,
-        params.servers.names,
-        params.runtime,
-        params.rollout.limits,
-        settings.temperature if mode == "sampled" else 0.0,
-        params.rollout.batch,
-        derive(params.seed, "evaluate", mode),
-    )
-    pairs = [(task, sample) for task in tasks for sample in range(settings.samples if mode == "sampled" else 1)]
-    scratch = stage.scratch / when / mode
-    scratch.mkdir(parents=True, exist_ok=True)
+    keys = [(when, mode) for when in models for mode in modes]
+    rolls = []
+    for when, mode in keys:
+        job = Job(
+            models[when],
+            params.policy,
+            params.servers.names,
+            params.runtime,
+            params.rollout.limits,
+            settings.temperature if mode == "sampled" else 0.0,
+            params.rollout.batch,
+            derive(params.seed, "evaluate", mode),
+        )
+        scratch = stage.scratch / when / mode
+        scratch.mkdir(parents=True, exist_ok=True)
+        rolls.append((job, [(t, n) for t in tasks for n in range(settings.samples if mode == "sampled" else 1)], scratch))
     try:
-        return roll(job, pairs, scratch, watch)
+        found = roll_each(rolls, watch)
     except PolicyError as error:
         raise StageError(str(error)) from error
+    runs: dict[str, dict[When, list[Trajectory]]] = {mode: {} for mode in modes}
+    for (when, mode), trajectories in zip(keys, found, strict=True):
+        runs[mode][when] = trajectories
+    return runs
 
 
 def run(stage: Stage) -> Mapping[str, Any]:
@@ -82,11 +89,8 @@ def run(stage: Stage) -> Mapping[str, Any]:
     tasks, policies = held_out(stage), models(stage)
     modes: tuple[Mode, ...] = ("sampled", "greedy") if settings.greedy else ("sampled",)
     per_task = settings.samples + settings.greedy
-    runs: dict[str, dict[When, list[Trajectory]]] = {mode: {} for mode in modes}
     with progress("evaluate", len(WHEN) * len(tasks) * per_task) as advance:
-        for when, model in policies.items():
-            for mode in modes:
-                runs[mode][when] = episodes(stage, model, when, mode, list(tasks.values()), advance)
+        runs = episodes(stage, policies, modes, list(tasks.values()), advance)
     write_shards(stage.out / "tasks", tasks.values(), Task)
     scores = {(mode, when): _write(stage, tasks, mode, when, runs[mode][when]) for mode in modes for when in WHEN}
     results = {

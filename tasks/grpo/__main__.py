@@ -19,7 +19,7 @@ from tasks.grpo.watch import Recorder, health_line
 from tasks.policy import Policy, PolicyError, load
 from tasks.records import Task, read_shards
 from tasks.reward.recipes import score_all
-from tasks.rollout.episodes import run as run_episodes
+from tasks.rollout.crew import Crew
 from tasks.seeds import derive
 from tasks.servers import environment
 from tasks.stage import Stage, StageError, command
@@ -56,12 +56,10 @@ def run(stage: Stage) -> Mapping[str, Any]:
 
     def roll(jobs: Sequence[tuple[Task, int]], step: int) -> Rolled:
         seed = derive(params.seed, "grpo", stage.round or "", step)
-        policy.model.eval()
-        trajectories = run_episodes(policy, servers, jobs, params.rollout.limits, settings.temperature, seed)
-        policy.model.train()
+        trajectories = crew.run(jobs, params.rollout.limits, settings.temperature, seed)
         return trajectories, score_all(tasks, trajectories, servers, params.reward, params.reward.recipe)
 
-    with progress("grpo", settings.steps) as advance:
+    with Crew(policy, stage.start_model(), params) as crew, progress("grpo", settings.steps) as advance:
 
         def keep(step: int, rolled: Rolled, figures: Mapping[str, float]) -> None:
             trajectories, scores = rolled
@@ -69,7 +67,7 @@ def run(stage: Stage) -> Mapping[str, Any]:
             advance(1, health_line(row))
 
         checkpoints = stage.scratch / "checkpoints"
-        best = KeepBest(policy, servers, validation, params, stage.scratch / "best")
+        best = KeepBest(policy, crew, validation, params, stage.scratch / "best")
         trainer = Trainer(
             tasks,
             roll,

@@ -21,17 +21,16 @@ from tasks.params import Params
 from tasks.policy import Policy
 from tasks.records import Task
 from tasks.reward.outcome import judge
-from tasks.rollout.episodes import run
+from tasks.rollout.crew import Crew
 from tasks.seeds import derive
-from tasks.servers import Environment
 from tasks.stage import write_json
 
 
 class KeepBest(TrainerCallback):
     """Measures the policy and keeps its best weights under `folder`."""
 
-    def __init__(self, policy: Policy, servers: Environment, tasks: Sequence[Task], params: Params, folder: Path) -> None:
-        self.policy, self.servers, self.tasks, self.params, self.folder = policy, servers, tasks, params, folder
+    def __init__(self, policy: Policy, crew: Crew, tasks: Sequence[Task], params: Params, folder: Path) -> None:
+        self.policy, self.crew, self.tasks, self.params, self.folder = policy, crew, tasks, params, folder
         self.path = folder.with_suffix(".json")
         self.history: dict[str, float] = json.loads(self.path.read_text()) if self.path.is_file() else {}
 
@@ -52,20 +51,16 @@ class KeepBest(TrainerCallback):
         settings = self.params.grpo
         if not settings.keep_best:
             return
-        model = self.policy.model
-        training = model.training
-        model.eval()
         jobs = [(task, sample) for task in self.tasks for sample in range(settings.validation_samples)]
         seed = derive(self.params.seed, "validation")
-        trajectories = run(self.policy, self.servers, jobs, self.params.rollout.limits, settings.temperature, seed)
-        model.train(training)
+        trajectories = self.crew.run(jobs, self.params.rollout.limits, settings.temperature, seed)
         right = [judge(task, t).right for (task, _), t in zip(jobs, trajectories, strict=True)]
         self.history = {s: v for s, v in self.history.items() if int(s) < step}
         self.history[str(step)] = sum(right) / len(right)
         if self.best_step == step:
             temporary = self.folder.with_name(".best.tmp")
             shutil.rmtree(temporary, ignore_errors=True)
-            model.save_pretrained(temporary)
+            self.policy.model.save_pretrained(temporary)
             shutil.rmtree(self.folder, ignore_errors=True)
             temporary.rename(self.folder)
         write_json(self.path, self.history)

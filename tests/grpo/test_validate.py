@@ -19,7 +19,6 @@ from tasks.params import Params
 from tasks.records import Task, Trajectory
 from tasks.reward.outcome import judge
 from tasks.rollout.crew import Crew
-from tasks.rollout.crew import Crew
 from tests.grpo.made import SAMPLES, TASKS, ended, make, sampled, scored, settings, stored
 from tests.policy.made import some_tasks, tiny
 from tests.policy.project import contents

@@ -46,11 +46,22 @@ def run(stage: Stage) -> Mapping[str, Any]:
             f"{len(prompts)} prompts carry a learning signal, a step needs {settings.prompts}: "
             "raise rollout.tasks or lower grpo.prompts"
         )
+    if settings.keep_best and not validation:
+        raise StageError(
+            f"{stage.input('synthesize', 'tasks', 'validation')}: holds no task to choose the best policy by. "
+            "Run `dvc repro synthesize`, or set grpo.keep_best to false"
+        )
+    servers = environment(params.servers.names)
+    unknown = sorted({tool for task in (*prompts, *validation) for tool in task.tools} - set(servers.specs))
+    if unknown:
+        raise StageError(
+            f"tasks show tools that servers.names ({', '.join(params.servers.names)}) does not have: {', '.join(unknown)}. "
+            "Add their servers, or run `dvc repro`"
+        )
     try:
         policy = load(stage.start_model(), params.policy, params.runtime.device)
     except PolicyError as error:
         raise StageError(str(error)) from error
-    servers = environment(params.servers.names)
     tasks = {task.id: task for task in prompts}
     recorder = Recorder(stage.scratch / "steps", stage.run)
 
@@ -92,11 +103,11 @@ def run(stage: Stage) -> Mapping[str, Any]:
 
 def _write(stage: Stage, policy: Policy, recorder: Recorder, best: Any) -> Mapping[str, Any]:
     rows = recorder.publish(stage.out, stage.params.grpo.steps)
-    if rows:
-        with (stage.out / "steps.csv").open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-            writer.writeheader()
-            writer.writerows(rows)
+    with (stage.out / "steps.csv").open("w", newline="") as file:  # without steps too: DVC expects it
+        names = ("step", "reward", "accuracy", *(name for row in rows for name in row))
+        writer = csv.DictWriter(file, list(dict.fromkeys(names)))
+        writer.writeheader()
+        writer.writerows(rows)
     lines = [f"- step {row['step']}: {health_line(row)}" for row in rows]
     (stage.out / "health.md").write_text("\n".join(["# Health of every step", "", *lines, ""]))
     if stage.params.grpo.keep_best and best.folder.is_dir():

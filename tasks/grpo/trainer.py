@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 from datasets import Dataset
+from transformers import PrinterCallback
 from trl.trainer.grpo_config import GRPOConfig
 from trl.trainer.grpo_trainer import GRPOTrainer
 
@@ -211,6 +212,7 @@ class Trainer(GRPOTrainer):
         self.rolled: Rolled = ([], [])
         self.drift: list[float] = []
         super().__init__(reward_funcs=[_total], rollout_func=_rollout, **kwargs)
+        self.remove_callback(PrinterCallback)  # the stage has a health line of its own per step
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)

@@ -89,7 +89,9 @@ def read(name: str, dtype: str, revision: str | None = None) -> tuple[Any, Any]:
     import torch
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
+    disable_progress_bar()  # a bar per file of weights, also when saving, hides the stage's own
     remedy = "Check the folder's files." if revision is None else "Check the id, the revision and the network."
     part = "tokenizer"
     try:

@@ -30,10 +30,14 @@ def run(stage: Stage) -> Mapping[str, Any]:
     rights = [judge(tasks[t.task_id], t).right for t in trajectories] if settings.signal == "outcome" else None
     chosen, left_out = select(tasks, scores[settings.recipe], rights)
     if not chosen:
+        lacking, other = (
+            ("every group has one total", "use another recipe")
+            if rights is None
+            else ("no group has right and wrong samples of different totals", "set reward.signal to spread")
+        )
         raise StageError(
-            f"no prompt carries a learning signal under recipe {settings.recipe!r}: every group has one total "
-            f"({dict(left_out)}). "
-            "Warm up more or less (warmup.steps), raise rollout.samples or rollout.temperature, or use another recipe."
+            f"no prompt carries a learning signal under recipe {settings.recipe!r}: {lacking} ({dict(left_out)}). "
+            f"Warm up more or less (warmup.steps), raise rollout.samples or rollout.temperature, or {other}."
         )
     write_shards(stage.out / "prompts", chosen, Task)
     metrics: dict[str, Any] = {"prompts": len(chosen), "left_out": dict(left_out)}

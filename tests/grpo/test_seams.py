@@ -175,7 +175,7 @@ def test_a_checkpoints_state_is_written_last(tmp_path: Path, monkeypatch: pytest
     assert len(seen) == 2 and module.last_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
 
 
-def test_a_steps_figures_are_read_from_trls_own_metrics(tmp_path: Path) -> None:
+def test_a_steps_figures_are_read_from_trls_own_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept: dict[str, float] = {}
     params = settings(grpo={"steps": 2, "save_steps": 9, "beta": 0.5, "learning_rate": 0.05, "warmup_steps": 0})
     made = make(
@@ -192,3 +192,4 @@ def test_a_steps_figures_are_read_from_trls_own_metrics(tmp_path: Path) -> None:
     assert abs(kept["kl@1"]) < 1e-6 < 1e-3 < kept["kl@2"], "at first the policy is the one that the KL is measured from"
     # The second step's episodes are those of the policy before the update: the figure tells.
     assert kept["logprob_difference@1"] < 1e-5 < 1e-3 < kept["logprob_difference@2"]
+    assert capsys.readouterr().out == "", "the stage prints a health line of its own"

@@ -5,8 +5,10 @@
     python -m tasks.servers serve banking,calendar --transport stdio --seed 7
     python -m tasks.servers serve banking --transport http --port 8765
     python -m tasks.servers call banking find_account '{"name": "Garden"}' --seed 7
+    python -m tasks.servers graph banking --out data/graph
 
-`list --json` prints a list of {"name", "tools": [names]}. `call` prints the result as a model reads it. Exit status:
+`list --json` prints a list of {"name", "tools": [names]}. `call` prints the result as a model reads it. `graph` writes
+which tool must run before which, as JSON and as a picture (tasks.servers.graph). Exit status:
 0 done, 1 the tool refused or the address cannot be served, 2 the command line is wrong.
 
 Left out: several calls in one session; use `serve` with an MCP client for that.
@@ -18,9 +20,11 @@ import argparse
 import difflib
 import json
 import os
+import random
 import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tasks.records import ToolSpec
@@ -58,6 +62,8 @@ def _run(args: argparse.Namespace) -> int:
         return show(args.name)
     if args.command == "call":
         return call(args.name, args.tool, args.arguments, args.seed)
+    if args.command == "graph":
+        return graph(args.name, args.out, args.seed)
     return serve(args)
 
 
@@ -126,6 +132,25 @@ def call(names: str, tool: str, text: str, seed: int) -> int:
         result = session.call(tool, arguments)
     print(render_result(result))
     return 0 if result.ok else 1
+
+
+def graph(names: str, out: Path, seed: int) -> int:
+    """Writes the dependency graph, cached by schema, with its picture; prints counts and some chains."""
+    servers = named_servers(names)
+    # Late, because they take a second to import.
+    from tasks.servers.chains import chains
+    from tasks.servers.graph import cached, counts
+    from tasks.servers.picture import draw
+
+    found = cached(servers, out, seed)
+    stem = "+".join(servers.names)
+    draw(found, out / f"{stem}.png")
+    print(", ".join(f"{count} {name}" for name, count in counts(found).items()))
+    for length in (2, 3, 4):
+        for chain in chains(found, length, 3, random.Random(seed)):
+            print("  " + " -> ".join(chain))
+    print(f"{out / stem}.json and .png")
+    return 0
 
 
 def serve(args: argparse.Namespace) -> int:
@@ -205,6 +230,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("name", metavar="NAME")
     one.add_argument("tool", metavar="TOOL")
     one.add_argument("arguments", metavar="JSON", help="the arguments, one JSON object")
+    one.add_argument("--seed", **seed)
+
+    one = commands.add_parser("graph", help="which tool must run before which")
+    one.add_argument("name", metavar="NAME[,NAME]")
+    one.add_argument("--out", type=Path, default=Path("data/graph"), help="folder of the JSON and the picture")
     one.add_argument("--seed", **seed)
     return parser
 

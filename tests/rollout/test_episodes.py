@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tasks.params import Limits
 from tasks.records import Message, Task, Trajectory
@@ -177,6 +178,54 @@ def test_the_turn_limit_is_said_as_such() -> None:
     t = play(LIST, limits=Limits(turn_tokens=48, total_tokens=2000, turns=3))
     assert (t.finish_reason, len(t.steps)) == ("turns", 3)
     assert t.messages[-1].role == "assistant" and t.mask[-1] == 1
+
+
+FLY = call("fly", to="moon")
+WRONG_TYPE = call("list_accounts", kind=3)
+
+
+def bounded(faults: int) -> Limits:
+    return Limits(turn_tokens=48, total_tokens=4000, turns=20, faults=faults)
+
+
+@pytest.mark.parametrize("line", [FLY, WRONG_TYPE, BROKEN])
+def test_so_many_refused_or_malformed_calls_end_the_episode(line: str) -> None:
+    t = play(line, limits=bounded(3))
+    assert (t.finish_reason, len(t.steps)) == ("turns", 3)
+    assert sum(not r.ok for r in t.results()) + sum(len(s.failures) for s in t.steps) == 3, "the last one is on record"
+    assert t.messages[-1].role == "assistant" and t.mask[-1] == 1, "what it would hear next is not written down"
+
+
+def test_refused_and_malformed_calls_count_together_and_good_ones_do_not() -> None:
+    t = play(FLY, LIST, BROKEN, LIST, LIST, "Done.", limits=bounded(3))
+    assert (t.finish_reason, len(t.steps)) == ("stop", 6), "two of three"
+    t = play(FLY, LIST, BROKEN, LIST, WRONG_TYPE, "Done.", limits=bounded(3))
+    assert (t.finish_reason, len(t.steps)) == ("turns", 5), "the third"
+
+
+def test_calls_of_one_turn_count_each_and_all_run_before_the_end() -> None:
+    t = play(f"{FLY}{BROKEN}{OPEN}{WRONG_TYPE}", "Done.", limits=bounded(2))
+    assert (t.finish_reason, len(t.steps)) == ("turns", 1)
+    assert [r.ok for r in t.results()] == [False, True, False] and len(t.steps[0].failures) == 1
+    assert t.digest != fresh_digest(task()), "the good one among them took effect"
+
+
+def test_faults_count_over_all_user_turns_and_for_each_episode_alone() -> None:
+    of = task(turns=["First.", "Second."])
+    policy = Scripted({0: [FLY, "One.", FLY, "Two."], 1: [FLY, "One.", LIST, "Two."]})
+    ended, other = run(policy, servers(), [(of, 0), (of, 1)], bounded(2), 1.0, 0)  # type: ignore[arg-type]
+    assert (ended.finish_reason, len(ended.steps)) == ("turns", 3)
+    assert other.finish_reason == "stop"
+
+
+def test_a_limit_of_no_faults_is_refused_and_of_one_forgives_none() -> None:
+    for faults in (0, None, -1):
+        with pytest.raises(ValidationError, match="faults"):
+            bounded(faults)  # type: ignore[arg-type]
+    assert play(FLY, "Done.", limits=bounded(1)).finish_reason == "turns"
+    assert play(LIST, "Done.", limits=bounded(1)).finish_reason == "stop"
+    t = play(FLY, limits=Limits(turn_tokens=48, total_tokens=4000, turns=99))
+    assert (t.finish_reason, len(t.steps)) == ("turns", 8), "unless said otherwise"
 
 
 def test_an_answer_in_the_last_turn_that_is_allowed_is_a_stop() -> None:

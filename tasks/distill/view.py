@@ -26,7 +26,7 @@ from tasks.toolbox.answers import equal
 
 STEP_HEADER = re.compile(r"^###[ \t]*Step[ \t]+[0-9]{1,6}[ \t]*:?", re.MULTILINE)
 """Begins a step of a mathematics solution (METHODS.md 2.1)."""
-_NUMBER = re.compile(r"(?:(?<![0-9])-)?+[0-9]{1,40}+(?:,[0-9]{3})*+(?:\.[0-9]{1,40}+)?+")
+_NUMBER = re.compile(r"(?:(?<![0-9])-)?[0-9]{1,40}+(?:,[0-9]{3})*(?:\.[0-9]{1,40}+)?")
 
 
 def fingerprint(value: Any) -> str:

@@ -31,9 +31,9 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 # string, or before the first thing that no JSON has: a backslash outside a string, an unclosed string.
 # Linear over all blocks of a text: two readings that start at different tags disagree on what is a string, so
 # at any place one of them stops at the next tag or backslash.
-BODY = re.compile(r'(?:[^"\\<]++|"(?:[^"\\\x00-\x1f]++|\\[^\x00-\x1f])*+"|<(?!/?tool_call>))*+')
+BODY = re.compile(r'(?:[^"\\<]++|"(?:[^"\\\x00-\x1f]++|\\[^\x00-\x1f])*"|<(?!/?tool_call>))*')
 _UNTAGGED = re.compile(
-    r'\{[ \t\r\n]*+(?:"name"[ \t\r\n]*+:[ \t\r\n]*+"(?:[^"\\]++|\\.)*+"[ \t\r\n]*+,[ \t\r\n]*+)?+"arguments"[ \t\r\n]*+:'
+    r'\{[ \t\r\n]*+(?:"name"[ \t\r\n]*+:[ \t\r\n]*+"(?:[^"\\]++|\\.)*"[ \t\r\n]*+,[ \t\r\n]*+)?"arguments"[ \t\r\n]*+:'
 )
 _THOUGHT = re.compile(r"\s*+<think>")
 

@@ -31,7 +31,7 @@ from tasks.toolbox.strictjson import loads, scan
 Returns = Literal["one", "all"]
 Form = Literal["json", "xml", "direct"]
 
-_THOUGHT = re.compile(r"<think(?:\s[^<>]*+)?+>")
+_THOUGHT = re.compile(r"<think(?:\s[^<>]*+)?>")
 _JOINT = re.compile(r"</think\s*+>\s*+<tool_call(?=[\s>])([^<>]*+)>")
 _THOUGHT_END = re.compile(r"</think\s*+>\s*+")
 _RETURN = re.compile(r"""\s++return\s*+=\s*+(?:"(one|all)"|'(one|all)')\s*+""")

@@ -30,9 +30,9 @@ _NAME_LENGTH = 200
 _ESCAPE = r"""\\(?:[\\'"abfnrtv]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|[0-7]{1,3})"""
 _TOKEN = re.compile(
     rf"""(?P<space>[ \t\r\n]++)
-    |(?P<string>"(?:[^"\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*+"|'(?:[^'\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*+')
-    |(?P<number>[+-]?(?:0|[1-9][0-9]*+)(?P<point>\.[0-9]++)?+(?P<power>[eE][+-]?[0-9]++)?+(?![0-9A-Za-z_.]))
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+)
+    |(?P<string>"(?:[^"\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*"|'(?:[^'\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*')
+    |(?P<number>[+-]?(?:0|[1-9][0-9]*+)(?P<point>\.[0-9]++)?(?P<power>[eE][+-]?[0-9]++)?(?![0-9A-Za-z_.]))
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*)
     |(?P<punctuation>[\[\](){{}},=:])""",
     re.VERBOSE,
 )
@@ -142,7 +142,7 @@ def _unreadable(text: str, position: int) -> FaultError:
     """The fault of a place where no token begins."""
     char = text[position]
     if char in "'\"":
-        body = re.compile(rf"[^{char}\\\x00-\x1f\ud800-\udfff]*+(?:{_ESCAPE}[^{char}\\\x00-\x1f\ud800-\udfff]*+)*+")
+        body = re.compile(rf"[^{char}\\\x00-\x1f\ud800-\udfff]*+(?:{_ESCAPE}[^{char}\\\x00-\x1f\ud800-\udfff]*+)*")
         match = body.match(text, position + 1)
         end = match.end() if match else len(text)
         if end == len(text):

@@ -29,7 +29,7 @@ MAX_SIZE = 1_000_000
 """Total length (in bytes of JSON) of what the references of one call stand for. Without it, results that
 repeat their arguments could grow without bound from call to call."""
 
-_REFERENCE = re.compile(rf"{PREFIX}(0|[1-9][0-9]{{0,8}})((?:\.[^.\[\]]++|\[[0-9]{{1,9}}\])*+)")
+_REFERENCE = re.compile(rf"{PREFIX}(0|[1-9][0-9]{{0,8}})((?:\.[^.\[\]]++|\[[0-9]{{1,9}}\])*)")
 _STEP = re.compile(r"\.([^.\[\]]++)|\[([0-9]++)\]")
 _TOO_DEEP = f"arguments nested more deeply than {MAX_DEPTH} levels"
 _STATUS = ("status_code", "error")

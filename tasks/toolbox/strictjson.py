@@ -27,13 +27,14 @@ INTEGER_BOUND = 2**63
 _INTEGER_DIGITS = 19  # 2**63 has 19 decimal digits; longer text is out of range without being converted
 _NUMBER_LENGTH = 1000  # a double needs 17 digits; this only bounds the work
 
+# Groups are never possessive here (`(...)?+`): CPython before 3.11.4 keeps what such a group had read before it failed.
 _WHITE = " \t\n\r"
 _SPACE = re.compile(r"[ \t\n\r]*+")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f\ud800-\udfff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f\ud800-\udfff]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*')
 _PAIR = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
 )
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?+([eE][+-]?[0-9]++)?+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _NUMBER_LIKE = re.compile(r"[0-9A-Za-z_.+-]++")
 _WORD = re.compile(r"-?[^\W\d]\w*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")

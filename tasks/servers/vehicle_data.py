@@ -11,6 +11,7 @@ from typing import get_args
 
 from tasks.servers import vehicle_types as t
 from tasks.servers.state import Seed
+from tasks.servers.typed import date_of
 from tasks.servers.vehicle_rows import (
     PRICES,
     Car,
@@ -36,12 +37,13 @@ PLACES = words(
     Glenview Goldcrest Greenfield Hawthorn Hazelwood Hillcrest Ivybridge Kingsway Lakeside Lindenhof Longmeadow Millbrook
     Mossbank Northfield Oakdale Parkside Pinehurst Quarryside Redwater Ridgeway Riverside Rosehill Sandbank Silverlake
     Southgate Springhill Stonebridge Sunnybank Thornhill Valleyfield Waterside Westbrook Whitecliff Willowbank Windmere
-    Woodlands Wrenfield Yewtree"""
+    Woodlands Wrenfield Yewtree Ambleside Beechmount Bramblewood Bridgeford Grangewood Wildrose"""
 )
 STATIONS = words(
     """Amperia Arcline Boltway Brightplug Chargely Coulomb Currentis Dynamo Electra Emberplug Evolta Fastvolt Flowatt Greencell
     Gridpoint Ionway Jouleport Kilovolt Lightning Megaplug Neonvolt Ohmstead Plugwise Powerbay Quickamp Rapidwatt Recharge
-    Sparkway Sunplug Surgepoint Teravolt Thundercell Turbocharge Ultravolt Voltaire Voltana Wattage Wattson Zapstop Zephyrcell"""
+    Sparkway Sunplug Surgepoint Teravolt Thundercell Turbocharge Ultravolt Voltaire Voltana Wattage Zapstop
+    Zephyrcell Circuitry Easyplug Farad Galvani Maxwatt Powernest Roadwatt Solarbay Starplug Unicharge"""
 )
 GARAGES = words(
     """Axleworks Autocraft Bearings Benchmark Bodyshop Camshaft Carburet Carcare Chassis Clutchman Cogwheel Crankcase Drivewell
@@ -106,10 +108,7 @@ def seed_rows(world: World) -> Seed:
             key: Window(key, place, world.choice((0, 0, 0, 30, 100)))
             for key, place in zip(world.ids("win", 5), get_args(t.WindowPlace), strict=True)
         },
-        "seats": {
-            key: CarSeat(key, place, place == "driver" or world.choice((True, False, False)), world.choice((True, False)), 0)
-            for key, place in zip(world.ids("cseat", 5), get_args(t.SeatPlace), strict=True)
-        },
+        "seats": _seats(world),
         "tires": {
             key: Tire(key, place, world.rng.randrange(19, 25) * 10, 230 if place.startswith("front") else 240)
             for key, place in zip(world.ids("tire", 4), get_args(t.TirePlace), strict=True)
@@ -170,6 +169,8 @@ def _visits(world: World, garages: dict[str, Garage]) -> dict[str, Visit]:
         works = tuple(sorted(world.rng.sample(garage.works, 2)))
         price = sum(PRICES[work] for work in works) * garage.level // 100
         day = world.day(31, 50) if status == "booked" else world.day(-90, -2)
+        while status == "booked" and date_of(day).weekday() == garage.weekday:
+            day = world.day(31, 50)
         visits[key] = Visit(key, garage.garage_id, day, works, price, status)
     return visits
 
@@ -201,6 +202,14 @@ def _car(world: World, profiles: dict[str, Profile], keys: dict[str, CarKey], pl
         lights=world.choice(("off", "off", "low")) if running else "off",
         wipers="off",
     )
+
+
+def _seats(world: World) -> dict[str, CarSeat]:
+    seats = {}
+    for key, place in zip(world.ids("cseat", 5), get_args(t.SeatPlace), strict=True):
+        occupied = place == "driver" or world.choice((True, False, False))
+        seats[key] = CarSeat(key, place, occupied, occupied and world.choice((True, False)))
+    return seats
 
 
 def _doors(world: World) -> dict[str, Door]:

@@ -102,7 +102,6 @@ class CarSeat:
     place: t.SeatPlace
     occupied: bool
     belted: bool
-    heating: int
 
 
 @dataclass(frozen=True, slots=True)

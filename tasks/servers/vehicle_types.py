@@ -71,9 +71,12 @@ NewName = Annotated[str, Field(min_length=1, max_length=40, description="A name,
 Speed = Annotated[int, Field(ge=1, le=180, description="Speed in km/h.")]
 CruiseSpeed = Annotated[int, Field(ge=30, le=150, description="Speed to hold, in km/h.")]
 TopSpeed = Annotated[int, Field(ge=30, le=180, description="The fastest that this driver may go, in km/h.")]
-Distance = Annotated[float, Field(ge=0.1, le=500, description="Kilometers.")]
+Distance = Annotated[float, Field(ge=0.1, le=100, description="Kilometers.")]
 Opening = Annotated[int, Field(ge=0, le=100, description="Percent: 0 closed, 100 fully open.")]
-HeatLevel = Annotated[int, Field(ge=0, le=3, description="0 off to 3 hot.")]
+Engaged = Annotated[bool, Field(description="Whether it holds the car.")]
+SwitchedOn = Annotated[bool, Field(description="Whether the key works.")]
+OnlyLow = Annotated[bool, Field(description="Only tires below the wanted pressure.")]
+After = Annotated[Date | None, Field(description="A day; today if left out.")]
 Pressure = Annotated[int, Field(ge=150, le=350, description="Pressure in kPa.")]
 Minutes = Annotated[int, Field(ge=1, le=600, description="Minutes of charging.")]
 Percent = Annotated[int, Field(ge=50, le=100, description="Percent of the battery's capacity.")]
@@ -199,17 +202,11 @@ class SeatShown(TypedDict):
     place: SeatPlace
     occupied: bool
     belt_fastened: bool
-    heating: int
 
 
 class BeltState(TypedDict):
     seat_id: CarSeatId
     belt_fastened: bool
-
-
-class HeatState(TypedDict):
-    seat_id: CarSeatId
-    heating: int
 
 
 class ClimateShown(TypedDict):

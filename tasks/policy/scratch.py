@@ -141,7 +141,7 @@ def build_model(settings: Scratch, tokenizer: Any, seed: int) -> Any:
         pad_token_id=tokenizer.convert_tokens_to_ids(PAD),
     )
     model = LlamaForCausalLM(config)
-    if settings.layers >= 2 and settings.heads >= 2 and settings.heads == settings.kv_heads:
+    if settings.layers >= 2 and settings.heads >= 4 and settings.heads == settings.kv_heads:
         _induce(model)
     return model
 
@@ -160,7 +160,8 @@ def _induce(model: Any) -> None:
     Layer 0, heads 0 and 1 look one and two places back (constant query and key, turned against each other on the fast
     rotary pairs) and write what they see into subspaces of their own. Layer 1, head 0 matches the present token
     against what stood before each place, head 1 the one before it against what stood two before; both, on the slow rotary
-    pairs, copy what stands there to the output. Everything is trained on like any other weight.
+    pairs, copy what stands there to the output. Everything is trained on like any other weight. Four subspaces of a head's
+    width have to fit into the residual stream, so four heads are the least.
     """
     import torch
 

@@ -151,3 +151,10 @@ def test_the_model_has_the_asked_shape_and_follows_its_seed(tmp_path: Path) -> N
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
     assert all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), loaded.state_dict().values(), strict=True))
     assert loaded.config.eos_token_id == shared_tokenizer().eos_token_id
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(1, 1), (2, 2), (3, 3), (4, 4), (4, 2), (8, 8)])
+def test_any_number_of_heads_makes_a_model(heads: int, kv_heads: int) -> None:
+    sizes = Scratch(vocabulary=700, layers=2, hidden=48, heads=heads, kv_heads=kv_heads, intermediate=64, context=128)
+    model = build_model(sizes, shared_tokenizer(), 0)
+    assert model(input_ids=torch.arange(5, 15)[None]).logits.isfinite().all()

@@ -84,14 +84,20 @@ def require(folder: Path) -> None:
         raise PolicyError(f"{folder}: has a model but no tokenizer. Save the model's tokenizer into the same folder.")
 
 
+def quiet() -> None:
+    """Turns transformers' progress bars off: one per file of weights, also when saving, hides the stage's own."""
+    from transformers.utils.logging import disable_progress_bar
+
+    disable_progress_bar()
+
+
 def read(name: str, dtype: str, revision: str | None = None) -> tuple[Any, Any]:
     """(model, tokenizer) of a folder, or of a hub id at `revision`. Raises PolicyError naming the part that fails."""
     import torch
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM, AutoTokenizer
-    from transformers.utils.logging import disable_progress_bar
 
-    disable_progress_bar()  # a bar per file of weights, also when saving, hides the stage's own
+    quiet()
     remedy = "Check the folder's files." if revision is None else "Check the id, the revision and the network."
     part = "tokenizer"
     try:

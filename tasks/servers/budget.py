@@ -373,9 +373,9 @@ class Budget(Server):
         return [_expense_shown(row) for row in rows[::-1][: int(limit)]]
 
     @tool(read_only=True)
-    def find_expense(self, shop: KnownName) -> ExpenseShown:
+    def find_expense(self, name: KnownName) -> ExpenseShown:
         """Finds the newest expense at a shop."""
-        wanted = plain(shop, "name").casefold()
+        wanted = plain(name, "name").casefold()
         rows = self.expenses.where(lambda e: e.name.casefold() == wanted)
         if not rows:
             raise ToolError("not_found", "nothing was spent there", "list_expenses shows an envelope's expenses.")

@@ -385,9 +385,9 @@ class IssueTracker(Server):
     # -- tickets -----------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_ticket(self, title: KnownName) -> TicketShown:
+    def find_ticket(self, name: KnownName) -> TicketShown:
         """Finds a ticket by its whole title."""
-        return _ticket_shown(named(self.tickets.values(), title, "ticket", "list_tickets"))
+        return _ticket_shown(named(self.tickets.values(), name, "ticket", "list_tickets"))
 
     @tool(read_only=True)
     def list_tickets(self, project_id: ProjectId, status: AnyStatus = "any", limit: Limit = 5) -> list[TicketShown]:

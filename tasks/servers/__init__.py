@@ -21,6 +21,7 @@ NAMES = (
     "banking",
     "budget",
     "calendar",
+    "crm",
     "filesystem",
     "issue_tracker",
     "payments",

@@ -23,6 +23,7 @@ NAMES = (
     "calendar",
     "crm",
     "filesystem",
+    "iot_devices",
     "issue_tracker",
     "payments",
     "retail_chain",

@@ -67,10 +67,11 @@ def _stage(stage: Any, needs: list[Any]) -> Stage:
     meta = stage.meta if isinstance(stage.meta, dict) else {}
     pool = meta.get("pool", "cpu")
     if pool not in POOLS:
-        raise DagError(f"dvc.yaml, stage {stage.addressing}: meta.pool is {pool!r}; use one of {', '.join(POOLS)}.")
+        raise DagError(f"dvc.yaml, stage {stage.name}: meta.pool is {pool!r}; use one of {', '.join(POOLS)}.")
     # A stage's folder holds its metrics.json (tasks.stage); DVC does not allow an output within an output to be flagged.
     metrics = [Path(out.fs_path) if out.metric else Path(out.fs_path, "metrics.json") for out in stage.outs]
-    return Stage(stage.addressing, pool, tuple(need.addressing for need in needs), tuple(metrics))
+    # `name` and not `addressing`, which is relative to the current folder.
+    return Stage(stage.name, pool, tuple(need.name for need in needs), tuple(metrics))
 
 
 def figures(stage: Stage) -> dict[str, str]:

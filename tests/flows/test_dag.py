@@ -29,6 +29,14 @@ def test_stages_come_in_the_order_in_which_they_can_run(project: Project) -> Non
     assert stages[1].slug == "rollout-r1"
 
 
+def test_the_names_do_not_depend_on_the_current_folder(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = read_dag()
+    monkeypatch.chdir(tmp_path)
+    assert read_dag(project.folder) == here
+
+
 def test_an_unknown_pool_is_named_with_the_stage(project: Project) -> None:
     file = project.folder / "dvc.yaml"
     file.write_text(file.read_text().replace("pool: cuda", "pool: gpu"))

@@ -30,6 +30,7 @@ NAMES = (
     "shopping",
     "social_media",
     "team_chat",
+    "trading",
     "vehicle",
 )
 """The servers of the library, in the order in which they are listed."""

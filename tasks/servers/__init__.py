@@ -25,6 +25,7 @@ NAMES = (
     "filesystem",
     "iot_devices",
     "issue_tracker",
+    "marketplace",
     "payments",
     "retail_chain",
     "shopping",

@@ -33,6 +33,7 @@ NAMES = (
     "team_chat",
     "trading",
     "vehicle",
+    "video_meeting",
 )
 """The servers of the library, in the order in which they are listed."""
 

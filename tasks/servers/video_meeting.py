@@ -433,49 +433,49 @@ class VideoMeeting(Meetings, Server):
     # -- polls and chat --------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def list_polls(self, meeting_id: t.MeetingId, limit: Limit = 5) -> list[t.PollShown]:
+    def list_meeting_polls(self, meeting_id: t.MeetingId, limit: Limit = 5) -> list[t.PollShown]:
         """List the polls of a meeting."""
         self._meeting(meeting_id)
         return [self._poll_shown(row) for row in self.polls.where(lambda p: p.meeting_id == meeting_id)[: int(limit)]]
 
     @tool(read_only=True)
-    def find_poll(self, name: t.KnownName) -> t.PollShown:
+    def find_meeting_poll(self, name: t.KnownName) -> t.PollShown:
         """Find a poll by its name."""
-        return self._poll_shown(named(self.polls.values(), name, "poll", "list_polls"))
+        return self._poll_shown(named(self.polls.values(), name, "poll", "list_meeting_polls"))
 
     @tool(read_only=True)
-    def list_poll_results(self, poll_id: t.PollId) -> list[t.PollOption]:
+    def list_meeting_poll_votes(self, poll_id: t.PollId) -> list[t.PollOption]:
         """List a poll's answers with their votes, the most first."""
         row = self._poll(poll_id)
         cast = [vote.option for vote in self.votes.values() if vote.poll_id == poll_id]
         counted = sorted(row.options, key=lambda option: -cast.count(option))
-        return [{"option": option, "votes": cast.count(option)} for option in counted]
+        return [{"poll_id": poll_id, "option": option, "votes": cast.count(option)} for option in counted]
 
     @tool()
-    def create_poll(self, meeting_id: t.MeetingId, name: t.NewName, options: t.Options) -> t.PollSet:
+    def create_meeting_poll(self, meeting_id: t.MeetingId, name: t.NewName, options: t.Options) -> t.PollSet:
         """Open a poll in a live meeting that the user moderates."""
         self._moderated(meeting_id)
         name = unused(self.polls.values(), name, "poll")
         answers = tuple(plain(option, "answer") for option in options)
         if len({answer.casefold() for answer in answers}) < len(answers):
             raise ToolError("invalid_value", "an answer comes twice", "Give each answer once.")
-        key = self.polls.fresh("poll", meeting_id, name)
+        key = self.polls.fresh("vpoll", meeting_id, name)
         return self._poll_set(self.polls.put(key, t.Poll(key, meeting_id, name, answers, "open")))
 
     @tool(idempotent=True)
-    def vote_in_poll(self, poll_id: t.PollId, option: t.Option) -> t.PollSet:
+    def vote_in_meeting_poll(self, poll_id: t.PollId, option: t.Option) -> t.PollSet:
         """Vote as the user, who is in the meeting, in an open poll; a second vote replaces the first."""
         row = self._poll(poll_id, "open")
         self._mine(row.meeting_id, "in")
         wanted = plain(option, "answer").casefold()
         chosen = next((answer for answer in row.options if answer.casefold() == wanted), None)
         if chosen is None:
-            raise ToolError("not_found", "the poll has no such answer", "list_poll_results shows the answers.")
+            raise ToolError("not_found", "the poll has no such answer", "list_meeting_poll_votes shows the answers.")
         self.votes.put(f"{poll_id}/{self._me()}", t.Vote(poll_id, self._me(), chosen))
         return self._poll_set(row)
 
     @tool()
-    def close_poll(self, poll_id: t.PollId) -> t.PollSet:
+    def close_meeting_poll(self, poll_id: t.PollId) -> t.PollSet:
         """Close an open poll of a meeting that the user moderates."""
         self._moderated(self._poll(poll_id, "open").meeting_id)
         return self._poll_set(self.polls.update(poll_id, status="closed"))

@@ -115,7 +115,7 @@ def _inside(world: World, meetings: list[t.Meeting], participants: dict[str, t.P
     groups = zip(world.ids("brk", 4), (first, first, first, second), world.picks(BREAKOUTS, 4), strict=True)
     breakouts = {key: t.Breakout(key, meeting, name, True) for key, meeting, name in groups}
     polls, votes = {}, {}
-    where = zip(world.ids("poll", 6), (first, first, first, second, old, older), world.picks(POLLS, 6), strict=True)
+    where = zip(world.ids("vpoll", 6), (first, first, first, second, old, older), world.picks(POLLS, 6), strict=True)
     for number, (key, meeting, name) in enumerate(where):
         options = tuple(world.rng.sample(ANSWERS, world.rng.randrange(2, 5)))
         polls[key] = t.Poll(key, meeting, f"{name} Poll", options, "open" if number in (0, 1, 3) else "closed")

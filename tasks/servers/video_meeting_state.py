@@ -71,9 +71,9 @@ class Meetings:
         return row
 
     def _poll(self, poll_id: str, status: t.PollStatus | None = None) -> t.Poll:
-        row = existing(self.polls, poll_id, "poll", "list_polls")
+        row = existing(self.polls, poll_id, "poll", "list_meeting_polls")
         if status and row.status != status:
-            raise ToolError("wrong_state", f"the poll is {row.status}", "list_polls shows the open ones.")
+            raise ToolError("wrong_state", f"the poll is {row.status}", "list_meeting_polls shows the open ones.")
         return row
 
     def _groups(self, meeting_id: str) -> list[t.Breakout]:

@@ -21,7 +21,7 @@ ContactId = identifier("video_contact", "vcon")
 ParticipantId = identifier("participant", "part")
 RecordingId = identifier("recording", "rcd")
 BreakoutId = identifier("breakout", "brk")
-PollId = identifier("poll", "poll")
+PollId = identifier("meeting_poll", "vpoll")
 NoteId = identifier("meeting_message", "vmsg")
 
 MeetingStatus = Literal["scheduled", "live", "ended", "cancelled"]
@@ -310,6 +310,7 @@ class PollShown(TypedDict):
 
 
 class PollOption(TypedDict):
+    poll_id: PollId
     option: str
     votes: int
 

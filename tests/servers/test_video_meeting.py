@@ -286,16 +286,19 @@ def test_breakouts_hold_a_participant_once(session: Session) -> None:
 
 def test_polls_count_one_vote_each(session: Session) -> None:
     meeting = live(session)
-    refused(session, "invalid_value", "create_poll", meeting_id=meeting, name="Lunch", options=["Soup", "soup"])
-    poll = ok(session, "create_poll", meeting_id=meeting, name="Lunch", options=["Soup", "Salad"])["poll_id"]
-    refused(session, "not_found", "vote_in_poll", poll_id=poll, option="Cake")
-    ok(session, "vote_in_poll", poll_id=poll, option="soup")
-    assert ok(session, "vote_in_poll", poll_id=poll, option="Salad")["votes"] == 1
-    assert ok(session, "list_poll_results", poll_id=poll) == [{"option": "Salad", "votes": 1}, {"option": "Soup", "votes": 0}]
-    assert ok(session, "close_poll", poll_id=poll)["status"] == "closed"
-    refused(session, "wrong_state", "vote_in_poll", poll_id=poll, option="Soup")
-    for row in ok(session, "list_polls", meeting_id=meeting):
-        results = ok(session, "list_poll_results", poll_id=ok(session, "find_poll", name=row["name"])["poll_id"])
+    refused(session, "invalid_value", "create_meeting_poll", meeting_id=meeting, name="Lunch", options=["Soup", "soup"])
+    poll = ok(session, "create_meeting_poll", meeting_id=meeting, name="Lunch", options=["Soup", "Salad"])["poll_id"]
+    refused(session, "not_found", "vote_in_meeting_poll", poll_id=poll, option="Cake")
+    ok(session, "vote_in_meeting_poll", poll_id=poll, option="soup")
+    assert ok(session, "vote_in_meeting_poll", poll_id=poll, option="Salad")["votes"] == 1
+    assert ok(session, "list_meeting_poll_votes", poll_id=poll) == [
+        {"poll_id": poll, "option": "Salad", "votes": 1},
+        {"poll_id": poll, "option": "Soup", "votes": 0},
+    ]
+    assert ok(session, "close_meeting_poll", poll_id=poll)["status"] == "closed"
+    refused(session, "wrong_state", "vote_in_meeting_poll", poll_id=poll, option="Soup")
+    for row in ok(session, "list_meeting_polls", meeting_id=meeting):
+        results = ok(session, "list_meeting_poll_votes", poll_id=ok(session, "find_meeting_poll", name=row["name"])["poll_id"])
         assert sum(option["votes"] for option in results) == row["votes"]
 
 

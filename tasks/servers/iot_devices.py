@@ -160,7 +160,7 @@ class IotDevices(Homes, Server):
         """Add a new device to a zone; it starts with everything off."""
         self._own_home(self._zone(zone_id).home_id, "add devices")
         name = unused(self.devices.values(), name, "device")
-        key, battery = self.devices.fresh("dev", name), r.battery_of(kind)
+        key, battery = self.devices.fresh("dvc", name), r.battery_of(kind)
         row = r.Device(key, zone_id, name, kind, "", battery, self.firmware[kind].version, r.lowest(kind))
         self.devices.put(key, row)
         if battery < 0:

@@ -129,7 +129,7 @@ def _devices(world: World, zones: dict[str, r.Zone], homes: list[str], latest: d
     kinds = [(home, kind) for home, kinds in zip(homes, PER_HOME, strict=True) for kind in kinds]
     nouns = {kind: iter(world.picks(DEVICES, 8)) for kind in r.CAPABILITIES}
     devices = {}
-    for key, (home, kind) in zip(world.ids("dev", len(kinds)), kinds, strict=True):
+    for key, (home, kind) in zip(world.ids("dvc", len(kinds)), kinds, strict=True):
         zone = world.choice([row.zone_id for row in zones.values() if row.home_id == home])
         values = tuple(sorted((setting, world.choice(TYPICAL[setting])) for setting in r.CAPABILITIES[kind]))
         fault: r.Fault = world.choice(("", "", "", "", "", "", "no_wifi", "unplugged"))

@@ -16,7 +16,7 @@ from tasks.servers.typed import Date, Time, identifier
 
 HomeId = identifier("home", "home")
 ZoneId = identifier("zone", "zone")
-DeviceId = identifier("device", "dev")
+DeviceId = identifier("device", "dvc")
 GroupId = identifier("device_group", "dgrp")
 SceneId = identifier("scene", "scene")
 AutomationId = identifier("automation", "autom")

@@ -12,8 +12,6 @@ Left out: other traffic, time that passes, and position off the route.
 
 from __future__ import annotations
 
-import datetime as dt
-
 from tasks.servers import vehicle_rows as r
 from tasks.servers import vehicle_types as t
 from tasks.servers.lookup import existing, named, unused
@@ -22,13 +20,12 @@ from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
 from tasks.servers.typed import Date, Limit, date_of, money
 from tasks.servers.vehicle_data import seed_rows
-from tasks.servers.vehicle_rows import CRUISE_FROM, SUNROOF_UPTO, km, kwh, toward
+from tasks.servers.vehicle_rows import CRUISE_FROM, SUNROOF_UPTO, cost, km, kwh, toward
 from tasks.servers.vehicle_state import (
     CarState,
     door_shown,
     key_shown,
     seat_shown,
-    steps_of_half,
     tire_shown,
     trip_shown,
     visit_shown,
@@ -317,11 +314,10 @@ class Vehicle(CarState, Server):
     @tool(idempotent=True)
     def set_climate(self, settings: t.ClimateSettings) -> t.ClimateShown:
         """Switch the climate control on with these settings; the engine must be on, or the car plugged in."""
-        tenths = steps_of_half(settings["temperature"])
         if not self.car["car"].charge_id:
             self._running("climate control")
         old = self.climate["climate"]
-        new = r.Climate(True, tenths, int(settings.get("fan", old.fan)), settings.get("flow", old.flow))
+        new = r.Climate(True, int(settings["temperature"]), int(settings.get("fan", old.fan)), settings.get("flow", old.flow))
         self.climate.put("climate", new)
         return self._climate_shown()
 
@@ -380,19 +376,18 @@ class Vehicle(CarState, Server):
         if not self.keys.where(lambda k: k.profile_id == profile_id and k.active):
             raise ToolError("denied", "this driver has no active key", "The owner can use pair_car_key.")
         self.car.update("car", profile_id=profile_id)
-        self.climate.update("climate", tenths=row.tenths)
+        self.climate.update("climate", temperature=row.temperature)
         return self._profile_shown(row)
 
     @tool()
     def create_driver_profile(self, name: t.NewName, settings: t.ProfileSettings) -> t.ProfileDone:
         """Add a family driver; only the owner can, with the engine off."""
-        tenths = steps_of_half(settings["temperature"])
         self._owned("add drivers")
         self._parked("adding a driver")
         name = unused(self.profiles.values(), name, "driver")
         key = self.profiles.fresh("drv", name)
         speed, seat = int(settings["max_speed"]), int(settings.get("seat_position", 5))
-        self.profiles.put(key, r.Profile(key, name, "family", speed, tenths, seat))
+        self.profiles.put(key, r.Profile(key, name, "family", speed, int(settings["temperature"]), seat))
         return {"profile_id": key, "max_speed": speed}
 
     @tool(idempotent=True)
@@ -541,7 +536,7 @@ class Vehicle(CarState, Server):
         if missing <= 0:
             raise ToolError("wrong_state", f"the limit of {car.charge_limit}% is reached", "Use set_charge_limit first.")
         wh = min(station.kw * 1000 * int(minutes) // 60, missing)
-        row = self.charges.update(charge_id, wh=row.wh + wh, cents=-(-(row.wh + wh) * station.price // 1000))
+        row = self.charges.update(charge_id, wh=row.wh + wh, cents=cost(row.wh + wh, station.price))
         car = self.car.update("car", battery=car.battery + wh)
         return {"charge_id": charge_id, "battery_percent": car.percent, "kwh": kwh(row.wh)}
 
@@ -647,21 +642,17 @@ class Vehicle(CarState, Server):
         """Tell the first day on which a garage can take the car, after today or after another day."""
         garage = existing(self.garages, garage_id, "garage", "list_garages")
         start = max(date_of(after), self.now.date()) if after else self.now.date()
-        for ahead in range(1, 61):
-            day = start + dt.timedelta(days=ahead)
-            if self._why_not(garage, day) is None:
-                return {"garage_id": garage_id, "day": day.isoformat()}
-        raise ToolError("not_found", "the garage has no free day after that", "Ask for an earlier day.")
+        return {"garage_id": garage_id, "day": self._free_day(garage, start)}
 
     @tool()
-    def book_service_visit(self, garage_id: t.GarageId, day: Date, works: t.Works) -> t.VisitDone:
-        """Book some work at a garage on a day; the car has one visit a day."""
+    def book_service_visit(self, garage_id: t.GarageId, works: t.Works, day: t.FreeDay = None) -> t.VisitDone:
+        """Book some work at a garage, on its first free day or another; the car has one visit a day."""
         garage = existing(self.garages, garage_id, "garage", "list_garages")
         wanted = tuple(sorted(set(works)))
         missing = [work for work in wanted if work not in garage.works]
         if missing:
             raise ToolError("invalid_value", f"the garage does no {missing[0]}", "list_garages shows who does.")
-        self._slot(garage, day)
+        day = self._free_day(garage, self.now.date()) if day is None else self._slot(garage, day)
         key, price = self.visits.fresh("svc", garage_id, day), self._price(garage, wanted)
         self.visits.put(key, r.Visit(key, garage_id, day, wanted, price, "booked"))
         return {"service_visit_id": key, "day": day, "price": money(price)}

@@ -7,6 +7,7 @@ Left out: other cars.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 from tasks.servers import vehicle_types as t
@@ -29,6 +30,7 @@ from tasks.servers.vehicle_rows import (
     Trip,
     Visit,
     Window,
+    cost,
 )
 from tasks.servers.world import World, words
 
@@ -63,11 +65,17 @@ SUFFIXES: dict[t.PlaceKind, str] = {
 KINDS: tuple[t.PlaceKind, ...] = ("home", "work", "shop", "school", "sport", "health", "leisure", "shop", "leisure", "sport")
 ROLES: tuple[t.Role, ...] = ("owner", "family", "family", "family", "valet")
 PURPOSES: tuple[t.Purpose, ...] = get_args(t.Purpose)
+STAGES = ("parked", "parked", "braked", "ready", "driving", "charging")
+"""What the car is doing when a session opens; braked: parked with the brake pressed."""
 KEYS: tuple[t.KeyKind, ...] = get_args(t.KeyKind)
 
 
 def seed_rows(world: World) -> Seed:
-    """One car: 5 drivers with 8 keys, 10 destinations, 6 charge stations, 5 garages, 12 trips, 6 charges, 5 visits."""
+    """One car: 5 drivers with 8 keys, 10 destinations, 6 charge stations, 5 garages, 12 trips, 6 charges, 5 visits.
+
+    The car stands where a charger is; worlds differ in what it is doing.
+    """
+    stage = world.choice(STAGES)
     profiles, keys = _drivers(world)
     destinations = _destinations(world)
     stations = {
@@ -81,12 +89,18 @@ def seed_rows(world: World) -> Seed:
         )
         for key, name in zip(world.ids("chst", 6), world.picks(STATIONS, 6), strict=True)
     }
-    near = stations[next(iter(stations))]
-    stations[near.station_id] = Station(near.station_id, near.name, near.destination_id, near.kw, near.price, 2)
+    near = next(iter(stations.values()))
+    stations[near.station_id] = replace(near, free=1 if stage == "charging" else 2)
     charges = {}
-    for key in world.ids("chg", 6):
+    for number, key in enumerate(world.ids("chg", 6)):
         station, wh = world.choice(list(stations.values())), world.rng.randrange(4_000, 42_000)
-        charges[key] = Charge(key, station.station_id, world.day(-60, -1), wh, -(-wh * station.price // 1000), "finished")
+        charges[key] = Charge(key, station.station_id, world.day(-60, -1), wh, cost(wh, station.price), "finished")
+        if number == 5 and stage == "charging":
+            wh, today = wh // 10, world.now.date().isoformat()
+            charges[key] = Charge(key, near.station_id, today, wh, cost(wh, near.price), "charging")
+    place = destinations[near.destination_id]
+    away = [row.destination_id for row in destinations.values() if row is not place]
+    goal = (world.choice(away),) if stage == "driving" or world.choice((True, False)) else ()
     trips = {
         key: Trip(
             key,
@@ -100,15 +114,15 @@ def seed_rows(world: World) -> Seed:
     }
     garages = _garages(world)
     return {
-        "car": {"car": _car(world, profiles, keys, destinations[near.destination_id])},
-        "climate": {"climate": Climate(False, world.rng.randrange(36, 47) * 5, world.rng.randrange(1, 6), "face")},
-        "route": {"route": Route(())},
-        "doors": _doors(world),
+        "car": {"car": _car(world, stage, profiles, keys, place, charges)},
+        "climate": {"climate": Climate(False, world.rng.randrange(18, 24), world.rng.randrange(1, 6), "face")},
+        "route": {"route": Route(goal)},
+        "doors": _doors(world, stage),
         "windows": {
             key: Window(key, place, world.choice((0, 0, 0, 30, 100)))
             for key, place in zip(world.ids("win", 5), get_args(t.WindowPlace), strict=True)
         },
-        "seats": _seats(world),
+        "seats": _seats(world, stage),
         "tires": {
             key: Tire(key, place, world.rng.randrange(19, 25) * 10, 230 if place.startswith("front") else 240)
             for key, place in zip(world.ids("tire", 4), get_args(t.TirePlace), strict=True)
@@ -131,7 +145,7 @@ def _drivers(world: World) -> tuple[dict[str, Profile], dict[str, CarKey]]:
             person.name,
             role,
             {"owner": 180, "family": world.choice((110, 130, 150)), "valet": 60}[role],
-            world.rng.randrange(36, 47) * 5,
+            world.rng.randrange(18, 24),
             world.rng.randrange(2, 9),
         )
         for key, person, role in zip(world.ids("drv", 5), world.people(), ROLES, strict=False)
@@ -156,7 +170,7 @@ def _destinations(world: World) -> dict[str, Destination]:
 def _garages(world: World) -> dict[str, Garage]:
     garages = {}
     for key, name in zip(world.ids("gar", 5), world.picks(GARAGES, 5), strict=True):
-        works = tuple(sorted(world.rng.sample(list(PRICES), world.rng.randrange(3, 6))))
+        works = tuple(sorted(world.rng.sample(list(PRICES), world.rng.randrange(4, 6))))
         full = tuple(sorted({world.day(1, 30) for _ in range(8)}))
         garages[key] = Garage(key, name, works, world.rng.randrange(80, 130), world.rng.randrange(7), full)
     return garages
@@ -175,9 +189,15 @@ def _visits(world: World, garages: dict[str, Garage]) -> dict[str, Visit]:
     return visits
 
 
-def _car(world: World, profiles: dict[str, Profile], keys: dict[str, CarKey], place: Destination) -> Car:
-    """The car in park, at a place with a charger; in some worlds with the engine on."""
-    running = world.choice((True, False, False))
+def _car(
+    world: World,
+    stage: str,
+    profiles: dict[str, Profile],
+    keys: dict[str, CarKey],
+    place: Destination,
+    charges: dict[str, Charge],
+) -> Car:
+    running = stage in ("ready", "driving")
     profile = list(profiles)[world.choice((0, 0, 0, 1, 4))]
     key = next(k for k in keys.values() if k.profile_id == profile and k.active).key_id if running else ""
     capacity = world.choice((52_000, 64_000, 77_000))
@@ -185,17 +205,17 @@ def _car(world: World, profiles: dict[str, Profile], keys: dict[str, CarKey], pl
     return Car(
         profile_id=profile,
         key_id=key,
-        gear="P",
-        brake=False,
-        parking_brake=world.choice((True, True, False)),
-        speed=0,
+        gear="D" if stage == "driving" else "P",
+        brake=stage in ("braked", "ready"),
+        parking_brake=stage != "driving" and world.choice((True, True, False)),
+        speed=world.choice((30, 40, 50)) if stage == "driving" else 0,
         cruise=0,
         x=place.x,
         y=place.y,
         odometer=odometer,
         battery=capacity * world.rng.randrange(15, 78) // 100,
         capacity=capacity,
-        charge_id="",
+        charge_id=next((row.charge_id for row in charges.values() if row.status == "charging"), ""),
         charge_limit=80,
         since=odometer,
         used=0,
@@ -204,18 +224,18 @@ def _car(world: World, profiles: dict[str, Profile], keys: dict[str, CarKey], pl
     )
 
 
-def _seats(world: World) -> dict[str, CarSeat]:
+def _seats(world: World, stage: str) -> dict[str, CarSeat]:
     seats = {}
     for key, place in zip(world.ids("cseat", 5), get_args(t.SeatPlace), strict=True):
         occupied = place == "driver" or world.choice((True, False, False))
-        seats[key] = CarSeat(key, place, occupied, occupied and world.choice((True, False)))
+        seats[key] = CarSeat(key, place, occupied, occupied and (stage == "driving" or world.choice((True, False))))
     return seats
 
 
-def _doors(world: World) -> dict[str, Door]:
+def _doors(world: World, stage: str) -> dict[str, Door]:
     doors = {}
     locked = world.choice((True, False))
     for key, place in zip(world.ids("door", 5), get_args(t.DoorPlace), strict=True):
-        opened = not locked and world.choice((True, False, False, False))
+        opened = stage != "driving" and not locked and world.choice((True, False, False, False))
         doors[key] = Door(key, place, opened, locked)
     return doors

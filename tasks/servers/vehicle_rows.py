@@ -66,10 +66,8 @@ class Car:
 
 @dataclass(frozen=True, slots=True)
 class Climate:
-    """`tenths` of a degree Celsius."""
-
     on: bool
-    tenths: int
+    temperature: int
     fan: int
     flow: t.Flow
 
@@ -118,7 +116,7 @@ class Profile:
     name: str
     role: t.Role
     max_speed: int
-    tenths: int
+    temperature: int
     seat_position: int
 
 
@@ -218,3 +216,8 @@ def km(length: int) -> float:
 def kwh(wh: int) -> float:
     """Wh as kWh, two decimals."""
     return round(wh / 1000, 2)
+
+
+def cost(wh: int, price: int) -> int:
+    """Cents for energy at a price in cents a kWh, rounded up."""
+    return -(-wh * price // 1000)

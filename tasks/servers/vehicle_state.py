@@ -160,6 +160,14 @@ class CarState:
             return ToolError("conflict", "the garage has no slot on that day", "next_service_day tells a free day.")
         return None
 
+    def _free_day(self, garage: r.Garage, after: dt.date) -> str:
+        """The first day after another one on which the garage can take the car."""
+        for ahead in range(1, 61):
+            day = after + dt.timedelta(days=ahead)
+            if self._why_not(garage, day) is None:
+                return day.isoformat()
+        raise ToolError("not_found", "the garage has no free day after that", "Ask for an earlier day.")
+
     def _slot(self, garage: r.Garage, day: str, moved: str = "") -> str:
         """The day, when the garage can take the car on it."""
         reason = self._why_not(garage, date_of(day), moved)
@@ -187,14 +195,14 @@ class CarState:
             "profile_id": row.profile_id,
             "role": row.role,
             "max_speed": row.max_speed,
-            "temperature": row.tenths / 10,
+            "temperature": row.temperature,
             "seat_position": row.seat_position,
             "active": self.car["car"].profile_id == row.profile_id,
         }
 
     def _climate_shown(self) -> t.ClimateShown:
         row = self.climate["climate"]
-        return {"on": row.on, "temperature": row.tenths / 10, "fan": row.fan, "flow": row.flow}
+        return {"on": row.on, "temperature": row.temperature, "fan": row.fan, "flow": row.flow}
 
 
 def door_shown(row: r.Door) -> t.DoorShown:
@@ -236,11 +244,3 @@ def visit_shown(row: r.Visit) -> t.VisitRow:
         "status": row.status,
         "price": money(row.cents),
     }
-
-
-def steps_of_half(temperature: float) -> int:
-    """Tenths of a degree. Raises ToolError(invalid_value) when it is not in steps of 0.5."""
-    tenths = round(temperature * 10)
-    if tenths % 5 or abs(temperature * 10 - tenths) > 1e-6:
-        raise ToolError("invalid_value", f"{temperature} is not in steps of 0.5", "Give a temperature like 21.5.")
-    return tenths

@@ -63,6 +63,7 @@ AnyWork = Annotated[
     Literal["any", "tires", "brakes", "battery", "inspection", "wash", "software"],
     Field(description="Only garages that do this work."),
 ]
+FreeDay = Annotated[Date | None, Field(description="A day; the garage's first free day if left out.")]
 Works = Annotated[list[Work], Field(min_length=1, max_length=6, description="The work to be done.")]
 Doors = Annotated[list[DoorId], Field(min_length=1, max_length=5, description="Identifiers of doors.")]
 Via = Annotated[list[DestinationId] | None, Field(max_length=4, description="Stops on the way, in order.")]
@@ -80,7 +81,7 @@ After = Annotated[Date | None, Field(description="A day; today if left out.")]
 Pressure = Annotated[int, Field(ge=150, le=350, description="Pressure in kPa.")]
 Minutes = Annotated[int, Field(ge=1, le=600, description="Minutes of charging.")]
 Percent = Annotated[int, Field(ge=50, le=100, description="Percent of the battery's capacity.")]
-Temperature = Annotated[float, Field(ge=16, le=28, description="Degrees Celsius, in steps of 0.5.")]
+Temperature = Annotated[int, Field(ge=16, le=28, description="Degrees Celsius.")]
 
 
 # -- arguments ---------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ class BeltState(TypedDict):
 
 class ClimateShown(TypedDict):
     on: bool
-    temperature: float
+    temperature: int
     fan: int
     flow: Flow
 
@@ -238,7 +239,7 @@ class ProfileShown(TypedDict):
     profile_id: ProfileId
     role: Role
     max_speed: int
-    temperature: float
+    temperature: int
     seat_position: int
     active: bool
 

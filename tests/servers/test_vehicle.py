@@ -13,13 +13,15 @@ from tests.servers.driver import check_seeding, check_server, ok, refused, state
 from tests.servers.machine import world
 
 
-def opened(parked: bool, seeds: range = range(60)) -> Session:
-    """A session whose car is parked (or ready) with its owner active."""
-    for seed in seeds:
+def opened(parked: bool) -> Session:
+    """A session whose owner is the driver, in a car that is ready, or parked with nothing under way."""
+    for seed in range(200):
         session = world(Vehicle).session(seed)
-        driver = next(p for p in ok(session, "list_driver_profiles") if p["role"] == "owner")
-        active = ok(session, "get_driver_profile", profile_id=driver["profile_id"])["active"]
-        if active and (ok(session, "get_vehicle_status")["mode"] == "parked") == parked:
+        mode = ok(session, "get_vehicle_status")["mode"]
+        server = state_of(session, Vehicle)
+        car = server.car["car"]
+        idle = not (car.brake or car.charge_id or server.route["route"].stops)
+        if server.profiles[car.profile_id].role == "owner" and (idle and mode == "parked" if parked else mode == "ready"):
             return session
         session.close()
     raise AssertionError("no such seed")
@@ -196,7 +198,7 @@ def test_charging_takes_a_plug_fills_up_to_the_limit_and_is_paid(session: Sessio
     assert ok(session, "find_charge_station", name=station["name"])["free_plugs"] == station["free_plugs"] - 1
     ok(session, "press_brake")
     assert charge in refused(session, "wrong_state", "start_engine", key_id=owner_key(session))
-    ok(session, "set_climate", settings={"temperature": 21.5})
+    ok(session, "set_climate", settings={"temperature": 21})
     first = ok(session, "continue_charge", charge_id=charge, minutes=1)
     assert first["kwh"] == pytest.approx(shown["power_kw"] / 60, abs=0.01)
     while (result := session.call("continue_charge", {"charge_id": charge, "minutes": 600})).ok:
@@ -214,11 +216,11 @@ def test_charging_takes_a_plug_fills_up_to_the_limit_and_is_paid(session: Sessio
 def test_climate_needs_energy_from_the_engine_or_a_plug(session: Session) -> None:
     refused(session, "wrong_state", "set_climate", settings={"temperature": 20})
     make_ready(session)
-    refused(session, "invalid_value", "set_climate", settings={"temperature": 20.3})
+    refused(session, "invalid_arguments", "set_climate", settings={"temperature": 20.3})
     refused(session, "invalid_arguments", "set_climate", settings={"temperature": 20, "color": "red"})
     range_before = ok(session, "get_vehicle_status")["range_km"]
-    shown = ok(session, "set_climate", settings={"temperature": 20.5, "fan": 4, "flow": "feet"})
-    assert shown == {"on": True, "temperature": 20.5, "fan": 4, "flow": "feet"}
+    shown = ok(session, "set_climate", settings={"temperature": 20, "fan": 4, "flow": "feet"})
+    assert shown == {"on": True, "temperature": 20, "fan": 4, "flow": "feet"}
     assert ok(session, "get_vehicle_status")["range_km"] < range_before
     ok(session, "turn_off_climate")
     assert ok(session, "get_vehicle_status")["range_km"] == range_before
@@ -289,8 +291,8 @@ def test_service_visits_have_one_slot_a_day(session: Session) -> None:
     garage = ok(session, "list_garages", limit=50)[0]
     key, work = garage["garage_id"], garage["works"][0]
     day = ok(session, "next_service_day", garage_id=key)["day"]
-    visit = ok(session, "book_service_visit", garage_id=key, day=day, works=[work, work])
-    assert visit["price"] > 0
+    visit = ok(session, "book_service_visit", garage_id=key, works=[work, work])
+    assert visit["price"] > 0 and visit["day"] == day, "the first free day, unless told otherwise"
     refused(session, "conflict", "book_service_visit", garage_id=key, day=day, works=[work])
     later = ok(session, "next_service_day", garage_id=key, after=day)["day"]
     assert later > day

@@ -8,6 +8,8 @@ Left out: meetings that repeat.
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
+from typing import Any
 
 from tasks.servers import video_meeting_types as t
 from tasks.servers.state import Seed
@@ -57,12 +59,12 @@ MINE = (0, FIRST, SOON, 5, 7)
 def seed_rows(world: World) -> Seed:
     """12 people, the user among them, and 8 meetings: 2 ended, 2 live, 4 scheduled.
 
-    In most worlds the user hosts the first live meeting; in the others the user is in none.
+    In most worlds the user hosts the first live meeting; in others the user is a guest in the second one, or in none.
     """
     people = zip(world.ids("vcon", 12), world.people(), strict=True)
     contacts = {key: t.Contact(key, person.name, person.email) for key, person in people}
     me, *others = contacts
-    present = world.choice((True, True, True, False))
+    part = world.choice(("host", "host", "host", "guest", "none"))
     meetings: dict[str, t.Meeting] = {}
     participants: dict[str, t.Participant] = {}
     parts = iter(world.ids("part", 40))
@@ -71,7 +73,7 @@ def seed_rows(world: World) -> Seed:
     for number, (key, name, code, (day, hour)) in enumerate(named):
         live = number in (FIRST, SECOND)
         invited = [free.pop() for _ in range(7 if number == FIRST else 3)] if live else world.rng.sample(others, 4)
-        host = me if number in MINE and (present or number != FIRST) else invited[0]
+        host = me if number in MINE and (part == "host" or number != FIRST) else invited[0]
         status: t.MeetingStatus = "live" if live else "ended" if day < 0 else "scheduled"
         start = (world.now + dt.timedelta(days=day)).replace(hour=hour or world.now.hour)
         start += dt.timedelta(minutes=10 if number == SOON else -5 if live else 0)
@@ -89,22 +91,36 @@ def seed_rows(world: World) -> Seed:
         )
         if status == "scheduled":
             continue
-        for index, contact in enumerate([host, *(person for person in invited if person != host)]):
+        guests = [me] if part == "guest" and number == SECOND else []
+        for index, contact in enumerate([host, *(person for person in invited if person != host), *guests]):
             role: t.Role = "host" if index == 0 else "cohost" if index == 1 and world.choice((True, False)) else "attendee"
             state: t.State = "left" if status == "ended" else "waiting" if number == FIRST and index > 4 else "in"
             consent: t.Consent = world.choice(("yes", "yes", "yes", "unknown"))
-            part = next(parts)
-            participants[part] = t.Participant(part, key, contact, role, state, world.choice((True, False)), consent)
+            pid = next(parts)
+            participants[pid] = t.Participant(pid, key, contact, role, state, world.choice((True, False)), consent)
+    inside = _inside(world, list(meetings.values()), participants)
+    first = list(meetings)[FIRST]
+    present = [row for row in participants.values() if row.meeting_id == first and row.state == "in"]
+    if world.choice((True, False)):
+        meetings[first] = replace(meetings[first], sharer=present[-1].participant_id)
+    if world.choice((True, False)):
+        for row in present:
+            participants[row.participant_id] = replace(row, consent="yes")
+        recording = next(row for row in inside["recordings"].values() if row.meeting_id == first)
+        inside["recordings"][recording.recording_id] = replace(recording, status="recording")
+    group = next(iter(inside["breakouts"]))
+    for row in present[1:3]:
+        participants[row.participant_id] = replace(participants[row.participant_id], breakout_id=group)
     return {
         "me": {"me": t.Me(me)},
         "contacts": contacts,
         "meetings": meetings,
         "participants": participants,
-        **_inside(world, list(meetings.values()), participants),
+        **inside,
     }
 
 
-def _inside(world: World, meetings: list[t.Meeting], participants: dict[str, t.Participant]) -> Seed:
+def _inside(world: World, meetings: list[t.Meeting], participants: dict[str, t.Participant]) -> dict[str, dict[str, Any]]:
     """What the meetings hold: recordings, groups, polls with votes, and chats."""
     old, older, first, second, *_ = (row.meeting_id for row in meetings)
     days = {row.meeting_id: row.start[:10] for row in meetings}

@@ -63,7 +63,24 @@ class Tracking(Section):
     traces: Annotated[int, Field(ge=0, description="trajectories that a stage logs as MLflow traces")] = 8
 
 
-Server = Literal["banking", "calendar", "filesystem", "shopping"]
+Server = Literal[
+    "banking",
+    "budget",
+    "calendar",
+    "crm",
+    "filesystem",
+    "iot_devices",
+    "issue_tracker",
+    "marketplace",
+    "payments",
+    "retail_chain",
+    "shopping",
+    "social_media",
+    "team_chat",
+    "trading",
+    "vehicle",
+    "video_meeting",
+]
 """tasks.servers.NAMES, which this module would need seconds to import; a test compares them."""
 
 

@@ -26,7 +26,7 @@ OPTIONAL = 0.25
 
 
 class UnfillableError(LookupError):
-    """A required identifier's kind has no entity in this state; names the kind."""
+    """A required identifier's kind has no entity in this state, or a text's form has no known example; names which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,8 @@ def inputs(schema: Mapping[str, Any], pointer: str = "", required: bool = True) 
 def fill(spec: Any, live: Live, rng: random.Random, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Arguments for one call of `spec` (a ToolSpec). `given`: JSON Pointer -> value that is kept as it is.
 
-    Raises UnfillableError when a required identifier's kind is nowhere in `live`.
+    Raises UnfillableError when a required identifier's kind is nowhere in `live`, or a required text has a form of which
+    nothing known is an example.
     """
     value = _value(spec.input_schema, "", "", spec.name, live, rng, given or {})
     assert isinstance(value, dict), f"{spec.name} takes no object"
@@ -140,9 +141,12 @@ def _text(schema: Mapping[str, Any], name: str, tool: str, live: Live, rng: rand
             fitting = [v for v in every if pattern and re.search(pattern, v)]
         if fitting:
             return rng.choice(fitting)
-        if schema.get("format") == "date":
-            return f"2026-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
-        return f"{rng.randint(8, 18):02d}:{rng.choice(('00', '30'))}"
+        day = f"2026-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+        made = (day, day[:7], f"{rng.randint(8, 18):02d}:{rng.choice(('00', '30'))}", str(rng.randint(1000, 9999)), *WORDS)
+        usable = [v for v in made if re.search(pattern, v) and schema.get("minLength", 0) <= len(v) <= longest]
+        if not usable:
+            raise UnfillableError(f"nothing is known that has the form {pattern}")
+        return usable[0]
     if known and rng.random() < 0.8:
         return str(rng.choice(known))
     return rng.choice(WORDS)[:longest]

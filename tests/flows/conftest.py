@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -112,6 +113,15 @@ class Prefect:
         """The flow runs that a pipeline's run dispatched, by stage."""
         parent = FlowRunFilter(parent_flow_run_id=FlowRunFilterParentFlowRunId(any_=[run.id]))
         return {each.name: each for each in self.client.read_flow_runs(flow_run_filter=parent)}
+
+    def told(self, run: FlowRun, line: str, seconds: float = 15.0) -> bool:
+        """Whether a line is among a flow run's logs; they reach the server some seconds after they were written."""
+        end = time.monotonic() + seconds
+        while line not in self.logs(run):
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.5)
+        return True
 
     def logs(self, run: FlowRun) -> list[str]:
         found = self.client.read_logs(LogFilter(flow_run_id=LogFilterFlowRunId(any_=[run.id])))

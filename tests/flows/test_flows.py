@@ -88,7 +88,7 @@ def test_a_failing_stage_fails_the_flow_and_stops_what_needs_it(
     (run,) = _runs(prefect, "Failed")
     assert prefect.task_states(run) == {"policy": "Completed", "rollout@r1": "Failed"}
     assert "| accuracy | 0.5 |" in prefect.artifacts(run)["policy"]
-    assert "working on rollout" in prefect.logs(run)
+    assert prefect.told(run, "working on rollout"), prefect.logs(run)
 
 
 def _runs(prefect: Prefect, state: str) -> list[FlowRun]:

@@ -79,7 +79,8 @@ def test_call_prints_what_a_model_reads(capsys: Out, arguments: dict[str, object
         (["call", "banking", "list_accounts", "[" * 100_000], "nested more deeply"),
         (["call", "banking", "list_accounts"], "required: JSON"),
         ([], "required: COMMAND"),
-        (["graph", "banking"], "invalid choice: 'graph'"),
+        (["grap", "banking"], "invalid choice: 'grap'"),
+        (["graph", "bank"], "there is no server 'bank'. Did you mean banking?"),
     ],
 )
 def test_wrong_command_lines(capsys: Out, argv: list[str], message: str) -> None:

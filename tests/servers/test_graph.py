@@ -136,7 +136,7 @@ def test_filled_arguments_satisfy_every_schema(seed: int) -> None:
             filled += 1
             violations = whole.checkers[spec.name].violations(arguments)
             assert not violations, f"{spec.name}({arguments}): {violations}"
-    assert filled >= 4 * len(whole.specs)
+    assert filled >= 0.75 * 5 * len(whole.specs), "what exists only after other calls is not filled, all else is"
 
 
 def test_a_missing_kind_is_named() -> None:

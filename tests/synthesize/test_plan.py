@@ -8,14 +8,15 @@ from functools import cache
 import pytest
 
 from tasks.records import Edge, GoldCall
-from tasks.servers import NAMES, Session, environment
+from tasks.servers import Session, environment
 from tasks.servers.sampler import Live, sample
 from tasks.servers.world import World
-from tasks.synthesize.grammar import Constant, Field, Goal, Grammar, Number, Ref, Referent, grammar
+from tasks.synthesize.grammar import Constant, Field, Goal, Grammar, Number, Ref, Referent, grammar, spoken
 from tasks.synthesize.lexicon import MOST, Lexicon, references, share
 from tasks.synthesize.plan import Bound, CannotError, Drawer, Plan, Planned
 from tasks.synthesize.solve import at, chain_depth, execute, replays, spare
 
+SPOKEN = spoken()
 SEED = 11
 
 
@@ -118,7 +119,7 @@ def test_references_stand_in_the_order_of_their_slots() -> None:
     assert [ref.entity for ref in references(slots)] == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("server", NAMES)
+@pytest.mark.parametrize("server", SPOKEN)
 @pytest.mark.parametrize("depth", range(1, 7))
 def test_plans_have_the_wanted_number_of_calls(server: str, depth: int) -> None:
     drawn = plans(server, depth, 30)
@@ -144,7 +145,7 @@ def bounds(value: object) -> list[Bound]:
 
 
 def test_every_lookup_is_used_and_requests_name_what_they_mean() -> None:
-    for server in NAMES:
+    for server in SPOKEN:
         for plan in filter(None, plans(server, 4, 20)):
             used = {bound.source for call in plan.calls for bound in bounds(call.arguments)}
             goals = [call.id for call in plan.calls if call.tool in plan.goals]

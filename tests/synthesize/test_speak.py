@@ -9,11 +9,12 @@ from itertools import pairwise
 import pytest
 
 from tasks.params import Synthesize
-from tasks.servers import NAMES
+from tasks.synthesize.grammar import spoken
 from tasks.synthesize.plan import Clause
 from tasks.synthesize.speak import ASKING, WORDS, request
 from tasks.synthesize.worlds import Job, draw_world
 
+SPOKEN = spoken()
 DO = Clause("freeze card_12", False)
 PAY = Clause("pay 20 to Ann Lee from acc_7", False)
 TELL = Clause("tell me the balance of acc_7", True)
@@ -64,7 +65,7 @@ def test_sentences_do_not_grow_without_end() -> None:
 
 
 def test_real_requests_are_whole_sentences() -> None:
-    job = Job(tuple(NAMES), Synthesize(), 4, "train", 5, tuple((n, 1 + n % 6) for n in range(60)))
+    job = Job(tuple(SPOKEN), Synthesize(), 4, "train", 5, tuple((n, 1 + n % 6) for n in range(60)))
     texts = [task.turns[0] for task in draw_world(job).tasks.values()]
     assert len(texts) > 50
     for text in texts:

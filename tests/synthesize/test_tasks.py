@@ -13,20 +13,21 @@ import pytest
 
 from tasks.params import Synthesize
 from tasks.records import Task, digest_of, write_shards
-from tasks.servers import NAMES, environment
+from tasks.servers import environment
 from tasks.servers.world import HELD_OUT_FROM
-from tasks.synthesize.grammar import grammar
+from tasks.synthesize.grammar import grammar, spoken
 from tasks.synthesize.solve import at, chain_depth
 from tasks.synthesize.splits import combination, mark_unseen, names_in, shared_names
 from tasks.synthesize.tasks import VALIDATION_FROM, SynthesisError, TooFewError, make
 from tasks.synthesize.worlds import Job, Split, draw_world, kept_out, leaks, sources
 
+SPOKEN = spoken()
 SMALL = Synthesize(train=120, validation=24, test=60, worlds=6, depths={1: 1.0, 2: 2.0, 3: 1.0, 4: 1.0, 5: 1.0, 6: 1.0})
 
 
 @pytest.fixture(scope="module")
 def made() -> dict[Split, list[Task]]:
-    return {split: make(environment(NAMES), SMALL, 0, split)[0] for split in ("train", "validation", "test")}
+    return {split: make(environment(SPOKEN), SMALL, 0, split)[0] for split in ("train", "validation", "test")}
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def everything(made: dict[Split, list[Task]]) -> list[Task]:
 
 def test_gold_solutions_replay(everything: Sequence[Task]) -> None:
     for task in everything:
-        with environment(NAMES).session(task.session_seed) as session:
+        with environment(SPOKEN).session(task.session_seed) as session:
             before = session.digest()
             results = [session.call(call.name, call.arguments, call.id) for call in task.gold.calls]
             assert all(result.ok for result in results)
@@ -50,7 +51,7 @@ def test_gold_solutions_replay(everything: Sequence[Task]) -> None:
 def test_every_edge_hands_over_the_value_that_the_call_needs(everything: Sequence[Task]) -> None:
     edges = 0
     for task in everything:
-        with environment(NAMES).session(task.session_seed) as session:
+        with environment(SPOKEN).session(task.session_seed) as session:
             contents = {c.id: session.call(c.name, c.arguments, c.id).content for c in task.gold.calls}
         for call in task.gold.calls:
             for edge in call.needs:
@@ -76,7 +77,7 @@ def test_depths_are_as_weighed_and_records_are_filled(made: dict[Split, list[Tas
             gold = {call.name for call in task.gold.calls}
             assert gold | set(task.distractors) == set(task.tools) and not gold & set(task.distractors)
             assert len(task.tools) == len(set(task.tools))
-            assert {environment(NAMES).specs[name].server for name in task.tools} == set(task.servers)
+            assert {environment(SPOKEN).specs[name].server for name in task.tools} == set(task.servers)
             assert 1 <= len(task.distractors) <= 4
 
 
@@ -87,7 +88,7 @@ def test_splits_live_in_worlds_of_their_own(made: dict[Split, list[Task]]) -> No
     assert [task.unseen_entities for task in made["test"]] == [True] * 60
     assert len(names_in(made["train"])) > 50 and len(names_in(made["test"])) > 20
     assert shared_names([*made["train"], *made["validation"]], made["test"]) == []
-    same_worlds = make(environment(NAMES), SMALL, 1, "train")[0]
+    same_worlds = make(environment(SPOKEN), SMALL, 1, "train")[0]
     assert shared_names(made["train"], same_worlds), "the check sees names that are shared"
 
 
@@ -148,25 +149,25 @@ def test_the_kept_out_rule() -> None:
 def test_requests_may_need_two_servers(made: dict[Split, list[Task]]) -> None:
     both = [task for task in made["train"] if len(task.servers) == 2]
     assert both and all(task.depth >= 4 for task in both)
-    options, weights = sources(tuple(NAMES), (), 4)
+    options, weights = sources(tuple(SPOKEN), (), 4)
     assert {len(each) for each in options} == {1, 2} and len(weights) == len(options) == 10
-    assert {len(each) for each in sources(tuple(NAMES), (), 3)[0]} == {1}
+    assert {len(each) for each in sources(tuple(SPOKEN), (), 3)[0]} == {1}
 
 
 def test_the_same_bytes_in_one_process_and_in_two(made: dict[Split, list[Task]], tmp_path: Path) -> None:
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
         for split in ("train", "test"):
-            write_shards(tmp_path / "two" / split, make(environment(NAMES), SMALL, 0, split, pool=pool)[0], Task)
+            write_shards(tmp_path / "two" / split, make(environment(SPOKEN), SMALL, 0, split, pool=pool)[0], Task)
             write_shards(tmp_path / "one" / split, made[split], Task)
     assert digest_of(tmp_path / "one") == digest_of(tmp_path / "two")
-    other = make(environment(NAMES), SMALL, 1, "test")[0]
+    other = make(environment(SPOKEN), SMALL, 1, "test")[0]
     assert not {task.turns[0] for task in other} & {task.turns[0] for task in made["test"]}
 
 
 def test_requests_that_are_taken_are_drawn_again(made: dict[Split, list[Task]]) -> None:
     taken = {task.turns[0] for task in made["test"][::2]}
     told: list[int] = []
-    tasks, drops = make(environment(NAMES), SMALL, 0, "test", taken=taken, advance=told.append)
+    tasks, drops = make(environment(SPOKEN), SMALL, 0, "test", taken=taken, advance=told.append)
     assert not taken & {task.turns[0] for task in tasks} and len(tasks) == sum(told) == 60
     assert drops["duplicate"] >= 30
     assert Counter(task.depth for task in tasks) == Counter(task.depth for task in made["test"])
@@ -182,7 +183,7 @@ def test_worlds_that_say_the_same_are_told_apart() -> None:
 
 
 def test_drops_are_counted_by_reason() -> None:
-    job = Job(tuple(NAMES), SMALL, 3, "train", 2, tuple((n, 5) for n in range(40)))
+    job = Job(tuple(SPOKEN), SMALL, 3, "train", 2, tuple((n, 5) for n in range(40)))
     drawn = draw_world(job)
     assert sorted(drawn.tasks) == list(range(40))
     reasons = {
@@ -198,7 +199,7 @@ def test_drops_are_counted_by_reason() -> None:
         "duplicate",
     }
     assert {"no_plan", "kept_out", "refused"} <= set(drawn.drops) <= reasons
-    assert draw_world(Job(tuple(NAMES), SMALL, 3, "test", 2, tuple((n, 5) for n in range(40)))).drops["kept_out"] == 0
+    assert draw_world(Job(tuple(SPOKEN), SMALL, 3, "test", 2, tuple((n, 5) for n in range(40)))).drops["kept_out"] == 0
 
 
 # -- settings that cannot work ----------------------------------------------------------------------

@@ -15,9 +15,12 @@ Left out: agreement and inflection beyond what a phrase spells out. Phrases are 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+
+from tasks.servers import NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,13 @@ class Grammar:
     server: str
     referents: Sequence[Referent]
     goals: Sequence[Goal]
+
+
+@cache
+def spoken() -> tuple[str, ...]:
+    """The servers that have a grammar, by name: those for which tasks can be made."""
+    here = {module.name for module in pkgutil.iter_modules(__path__)}
+    return tuple(name for name in NAMES if name in here)
 
 
 @cache

@@ -22,6 +22,7 @@ NAMES = (
     "budget",
     "calendar",
     "crm",
+    "email",
     "filesystem",
     "iot_devices",
     "issue_tracker",
@@ -32,6 +33,7 @@ NAMES = (
     "social_media",
     "team_chat",
     "trading",
+    "travel_booking",
     "vehicle",
     "video_meeting",
 )

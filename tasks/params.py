@@ -68,6 +68,7 @@ Server = Literal[
     "budget",
     "calendar",
     "crm",
+    "email",
     "filesystem",
     "iot_devices",
     "issue_tracker",

@@ -72,6 +72,7 @@ Server = Literal[
     "filesystem",
     "iot_devices",
     "issue_tracker",
+    "maps",
     "marketplace",
     "payments",
     "retail_chain",
@@ -79,6 +80,7 @@ Server = Literal[
     "social_media",
     "team_chat",
     "trading",
+    "travel_booking",
     "vehicle",
     "video_meeting",
 ]

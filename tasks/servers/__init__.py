@@ -26,6 +26,7 @@ NAMES = (
     "filesystem",
     "iot_devices",
     "issue_tracker",
+    "maps",
     "marketplace",
     "payments",
     "retail_chain",

@@ -58,7 +58,7 @@ class _Tool:
     read: _Reader
 
 
-def sample(session: Session, limit: int = 1000) -> Live:
+def sample(session: Session, limit: int = 4000) -> Live:
     """Discovers the entities of all servers of a session with at most `limit` read-only calls."""
     live = Live()
     asked: set[tuple[str, str]] = set()

@@ -227,7 +227,7 @@ class Trading(Server):
     @classmethod
     def seed(cls, world: World) -> Seed:
         stocks: dict[str, Stock] = {}
-        for n, (key, name) in enumerate(zip(world.ids("stk", 10), world.picks(COMPANIES, 10), strict=False)):
+        for n, (key, name) in enumerate(zip(world.ids("stk", 12), world.picks(COMPANIES, 12), strict=False)):
             symbol = (name[:3] + name[-1]).upper()
             stocks[key] = Stock(key, name, symbol, world.choice(SECTORS), world.amount(8, 180), n == 7)
         orders: dict[str, Order] = {}

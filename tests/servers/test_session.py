@@ -266,4 +266,4 @@ def test_threads_give_what_one_thread_gives() -> None:
     serial = [run(*job) for job in jobs]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(run, *zip(*jobs, strict=True))) == serial
-    assert len({digest for digest, _ in serial}) > len(jobs) // 2
+    assert len({digest for digest, _ in serial}) > len(jobs) // 4, "many of the calls change something"

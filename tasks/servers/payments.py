@@ -5,209 +5,70 @@ people are paid at once, ask for money, and share bills; subscriptions charge a 
         session.call("list_payment_sources", {})
 
 An authorised amount is held on its source: still there, no longer free. A source's money is what it opened with, less
-what was captured, plus what was refunded, always.
+what was captured, plus what was refunded, always. Blocked sources pay nothing new, cards pay no friends, and refunds end
+45 days after the payment.
 
-Left out: fees, currencies, and the other side: people whom the user asks for money do not answer by themselves.
+Left out: fees, currencies, authorisations that run out, and the other side: people whom the user asks for money do not
+answer by themselves.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from tasks.servers.lookup import existing, named
+from tasks.servers.payments_data import seeded
+from tasks.servers.payments_state import EARLY_DAYS, REFUND_DAYS, Purse, merchant_shown, source_shown, subscription_shown
+from tasks.servers.payments_types import (
+    AnyPaymentStatus,
+    AnyTrade,
+    Direction,
+    Friend,
+    FriendId,
+    FriendShown,
+    KnownName,
+    Merchant,
+    MerchantId,
+    MerchantShown,
+    Note,
+    Part,
+    Payment,
+    PaymentDone,
+    PaymentId,
+    PaymentShown,
+    PaymentStatus,
+    PaymentTold,
+    Plan,
+    Refund,
+    RefundDone,
+    RefundShown,
+    Request,
+    RequestDone,
+    RequestId,
+    RequestShown,
+    RequestTold,
+    Share,
+    Source,
+    SourceDone,
+    SourceId,
+    SourceShown,
+    Split,
+    Subscription,
+    SubscriptionDone,
+    SubscriptionId,
+    SubscriptionShown,
+    Wallet,
+)
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Amount, Limit, cents, identifier, money, plain
-from tasks.servers.world import World, words
-
-SourceId = identifier("payment_source", "src")
-MerchantId = identifier("merchant", "mer")
-FriendId = identifier("friend", "fri")
-PaymentId = identifier("payment", "pmt")
-RequestId = identifier("payment_request", "req")
-SubscriptionId = identifier("subscription", "sub")
-
-SourceKind = Literal["balance", "card", "bank"]
-PaymentStatus = Literal["authorized", "captured", "voided", "refunded", "partly_refunded"]
-AnyPaymentStatus = Annotated[
-    Literal["any", "authorized", "captured", "voided", "refunded", "partly_refunded"],
-    Field(description="Only payments in this state."),
-]
-RequestStatus = Literal["open", "paid", "declined", "withdrawn"]
-Direction = Annotated[Literal["incoming", "outgoing"], Field(description="incoming: others ask the user for money.")]
-Trade = Literal["food", "travel", "media", "home", "sport"]
-KnownName = Annotated[str, Field(min_length=1, max_length=60, description="The full name; case does not matter.")]
-Note = Annotated[str, Field(max_length=60, description="What it is for; may be empty.")]
-
-MERCHANTS = words(
-    """Alder Beacon Cinder Drift Echo Flint Grove Hollow Indigo Jasper Kindle Larch Mosaic Nimbus Onyx Prairie Quarry Ripple
-    Summit Timber Upland Vista Whisper Yonder Zenith Arbor Bramble Cascade Dune Everly Foxglove Gale Harvest Islet Juno Knoll
-    Lumen Mirth Noble Orchard Pebble Quill Ridge Sorrel Terra Umbra Vireo Willowby"""
-)
-SERVICES = words(
-    """Streamly Tunebox Newswire Fitpass Cloudnest Readwell Gamehub Mealkit Safevault Langua Photoloft Petcare Gardenly
-    Podium Chessclub Yogaflow Stargaze Craftbox Winecask Teatime Mapmate Docsign Passkeep Weatherly Soundbay Filmhaus Cookline
-    Runtrack Sleepwell Mindful Bookden Comicverse"""
-)
-SOURCES = words(
-    """Everyday Backup Travel Business Family Weekend Studio Holiday Rainy Grocery Petty Shared Online Hobby Reserve Daily
-    Monthly Garden Project Club Leisure Festive Utility Transit Kitchen Workshop"""
-)
-TRADES: tuple[Trade, ...] = ("food", "travel", "media", "home", "sport")
+from tasks.servers.typed import Amount, Limit, cents, money
+from tasks.servers.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """`cents` is `opening` less captures plus refunds; `held` of it is authorised."""
-
-    source_id: str
-    name: str
-    kind: SourceKind
-    opening: int
-    cents: int
-    held: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Merchant:
-    merchant_id: str
-    name: str
-    trade: Trade
-    smallest: int
-    """Cents below which it takes no payment."""
-
-
-@dataclass(frozen=True, slots=True)
-class Friend:
-    friend_id: str
-    name: str
-    email: str
-
-
-@dataclass(frozen=True, slots=True)
-class Payment:
-    """To a merchant or a friend. `amount` was authorised, `captured` taken, `refunded` given back of it."""
-
-    payment_id: str
-    source_id: str
-    payee_id: str
-    amount: int
-    captured: int
-    refunded: int
-    status: PaymentStatus
-    day: str
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    request_id: str
-    friend_id: str
-    direction: Literal["incoming", "outgoing"]
-    amount: int
-    note: str
-    status: RequestStatus
-    payment_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    subscription_id: str
-    name: str
-    source_id: str
-    price: int
-    due: str
-    status: Literal["active", "paused", "cancelled"]
-
-
-class SourceShown(TypedDict):
-    source_id: SourceId
-    name: str
-    kind: SourceKind
-    free: float
-
-
-class MerchantShown(TypedDict):
-    merchant_id: MerchantId
-    name: str
-    trade: Trade
-    smallest: float
-
-
-class FriendShown(TypedDict):
-    friend_id: FriendId
-    name: str
-    email: str
-
-
-class PaymentShown(TypedDict):
-    payment_id: PaymentId
-    amount: float
-    status: PaymentStatus
-    day: str
-
-
-class PaymentTold(TypedDict):
-    payment_id: PaymentId
-    source_id: SourceId
-    payee: str
-    captured: float
-    refunded: float
-    status: PaymentStatus
-
-
-class PaymentDone(TypedDict):
-    payment_id: PaymentId
-    status: PaymentStatus
-    free: float
-
-
-class RequestShown(TypedDict):
-    request_id: RequestId
-    friend: str
-    amount: float
-    status: RequestStatus
-
-
-class RequestDone(TypedDict):
-    request_id: RequestId
-    status: RequestStatus
-
-
-class SubscriptionShown(TypedDict):
-    subscription_id: SubscriptionId
-    name: str
-    price: float
-    due: str
-    status: Literal["active", "paused", "cancelled"]
-
-
-class SubscriptionDone(TypedDict):
-    subscription_id: SubscriptionId
-    due: str
-    status: Literal["active", "paused", "cancelled"]
-
-
-class Share(TypedDict):
-    """One friend's part of a bill."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    friend_id: FriendId
-    amount: Amount
-
-
-class Split(TypedDict):
-    requests: list[RequestDone]
-    total: float
-
-
-class Payments(Server):
+class Payments(Purse, Server):
     """One person's wallet."""
 
     name = "payments"
@@ -217,82 +78,57 @@ class Payments(Server):
     merchants: Table[Merchant]
     friends: Table[Friend]
     payments: Table[Payment]
+    refunds: Table[Refund]
     requests: Table[Request]
     subscriptions: Table[Subscription]
 
     @classmethod
     def seed(cls, world: World) -> Seed:
-        kinds: tuple[SourceKind, ...] = ("balance", "card", "card", "bank", "bank")
-        sources = {
-            key: Source(key, name, kind, opening := world.amount(300, 2500), opening)
-            for key, name, kind in zip(world.ids("src", 5), world.picks(SOURCES, 5), kinds, strict=True)
-        }
-        merchants = {
-            key: Merchant(key, f"{name} {world.choice(('Goods', 'House', 'Supply', 'Works'))}", world.choice(TRADES), 500)
-            for key, name in zip(world.ids("mer", 10), world.picks(MERCHANTS, 10), strict=False)
-        }
-        friends = {
-            key: Friend(key, person.name, person.email)
-            for key, person in zip(world.ids("fri", 8), world.people()[:8], strict=True)
-        }
-        payments: dict[str, Payment] = {}
-        states: tuple[PaymentStatus, ...] = ("authorized", "authorized", "captured", "partly_refunded", "refunded", "voided")
-        for key in world.ids("pmt", 12):
-            source_id = world.choice(list(sources))
-            amount, status = world.amount(6, 40), world.choice(states)
-            captured = 0 if status in ("authorized", "voided") else amount
-            refunded = {"refunded": captured, "partly_refunded": captured // 2}.get(status, 0)
-            row = sources[source_id]
-            sources[source_id] = Source(
-                row.source_id,
-                row.name,
-                row.kind,
-                row.opening,
-                row.cents - captured + refunded,
-                row.held + (amount if status == "authorized" else 0),
-            )
-            payee = world.choice(list(merchants))
-            payments[key] = Payment(key, source_id, payee, amount, captured, refunded, status, world.day(-60, -1))
-        requests = {}
-        for number, key in enumerate(world.ids("req", 6)):
-            direction: Literal["incoming", "outgoing"] = "incoming" if number < 4 else "outgoing"
-            requests[key] = Request(key, world.choice(list(friends)), direction, world.amount(5, 90), "", "open")
-        subscriptions = {
-            key: Subscription(key, name, world.choice(list(sources)), world.amount(3, 30), world.day(-3, 25), "active")
-            for key, name in zip(world.ids("sub", 5), world.picks(SERVICES, 5), strict=False)
-        }
-        return {
-            "sources": sources,
-            "merchants": merchants,
-            "friends": friends,
-            "payments": payments,
-            "requests": requests,
-            "subscriptions": subscriptions,
-        }
+        return seeded(world)
 
-    # -- who and what there is ---------------------------------------------------------------------
+    # -- sources, merchants, friends ---------------------------------------------------------------
+
+    @tool(read_only=True)
+    def get_payment_wallet(self) -> Wallet:
+        """Money on all sources, free and held; how many requests wait for an answer, how many subscriptions are due."""
+        rows = list(self.sources.values())
+        held = sum(row.held for row in rows)
+        waiting = self.requests.where(lambda r: r.direction == "incoming" and r.status == "open")
+        due = self.subscriptions.where(lambda s: s.status == "active" and s.due <= self._today())
+        free = sum(row.cents for row in rows) - held
+        return {"free": money(free), "held": money(held), "requests": len(waiting), "due": len(due)}
 
     @tool(read_only=True)
     def list_payment_sources(self, limit: Limit = 5) -> list[SourceShown]:
         """Lists what the user can pay from, with the money that is free."""
-        return [self._source_shown(row) for row in self.sources.values()][: int(limit)]
+        return [source_shown(row) for row in self.sources.values()][: int(limit)]
 
     @tool(read_only=True)
     def find_payment_source(self, name: KnownName) -> SourceShown:
         """Finds a payment source by its name."""
-        return self._source_shown(named(self.sources.values(), name, "payment source", "list_payment_sources"))
+        return source_shown(named(self.sources.values(), name, "payment source", "list_payment_sources"))
+
+    @tool(idempotent=True)
+    def block_payment_source(self, source_id: SourceId) -> SourceDone:
+        """Blocks a source: nothing new is paid from it. What is authorised can still be captured."""
+        self._source(source_id)
+        return {"source_id": source_id, "blocked": self.sources.update(source_id, blocked=True).blocked}
+
+    @tool(idempotent=True)
+    def unblock_payment_source(self, source_id: SourceId) -> SourceDone:
+        """Lets a blocked source pay again."""
+        self._source(source_id)
+        return {"source_id": source_id, "blocked": self.sources.update(source_id, blocked=False).blocked}
 
     @tool(read_only=True)
-    def list_merchants(
-        self, trade: Literal["any", "food", "travel", "media", "home", "sport"] = "any", limit: Limit = 5
-    ) -> list[MerchantShown]:
+    def list_merchants(self, trade: AnyTrade = "any", limit: Limit = 5) -> list[MerchantShown]:
         """Lists merchants, all or of one trade."""
-        return [self._merchant_shown(r) for r in self.merchants.values() if trade in ("any", r.trade)][: int(limit)]
+        return [merchant_shown(r) for r in self.merchants.values() if trade in ("any", r.trade)][: int(limit)]
 
     @tool(read_only=True)
     def find_merchant(self, name: KnownName) -> MerchantShown:
         """Finds a merchant by name, with the smallest amount that it takes."""
-        return self._merchant_shown(named(self.merchants.values(), name, "merchant", "list_merchants"))
+        return merchant_shown(named(self.merchants.values(), name, "merchant", "list_merchants"))
 
     @tool(read_only=True)
     def find_friend(self, name: KnownName) -> FriendShown:
@@ -311,25 +147,15 @@ class Payments(Server):
     @tool()
     def authorize_payment(self, source_id: SourceId, merchant_id: MerchantId, amount: Amount) -> PaymentDone:
         """Holds money on a source for a merchant; capture_payment takes it."""
-        source = self._source(source_id)
-        merchant = existing(self.merchants, merchant_id, "merchant", "list_merchants")
-        value = cents(amount)
-        if value < merchant.smallest:
-            least = money(merchant.smallest)
-            raise ToolError("invalid_value", f"{merchant.name} takes no less than {least}", f"Give {least} or more.")
+        source, value = self._usable(source_id), cents(amount)
+        self._merchant(merchant_id, value)
         self._check_free(source, value)
         row = self._new_payment(source_id, merchant_id, value, "authorized")
         self.sources.update(source_id, held=source.held + value)
         return self._done(row)
 
     @tool()
-    def capture_payment(
-        self,
-        payment_id: PaymentId,
-        amount: Annotated[
-            float | None, Field(gt=0, le=1_000_000, description="How much of it; everything if not given.")
-        ] = None,
-    ) -> PaymentDone:
+    def capture_payment(self, payment_id: PaymentId, amount: Part = None) -> PaymentDone:
         """Takes an authorised amount, or a part of it and frees the rest."""
         row = self._payment(payment_id, "authorized")
         value = row.amount if amount is None else cents(amount)
@@ -339,7 +165,7 @@ class Payments(Server):
         self.sources.update(row.source_id, cents=source.cents - value, held=source.held - row.amount)
         return self._done(self.payments.update(payment_id, captured=value, status="captured"))
 
-    @tool()
+    @tool(destructive=True)
     def void_payment(self, payment_id: PaymentId) -> PaymentDone:
         """Gives up an authorised payment that was not captured."""
         row = self._payment(payment_id, "authorized")
@@ -347,15 +173,28 @@ class Payments(Server):
         return self._done(self.payments.update(payment_id, status="voided"))
 
     @tool()
-    def refund_payment(self, payment_id: PaymentId, amount: Amount) -> PaymentDone:
-        """Gives back all or a part of a captured payment."""
+    def refund_payment(self, payment_id: PaymentId, amount: Part = None) -> RefundDone:
+        """Gives back what is left of a captured payment, or a part of it, up to 45 days after it."""
         row = self._payment(payment_id, "captured", "partly_refunded")
-        value, left = cents(amount), row.captured - row.refunded
+        if self._days_ahead(row.day) < -REFUND_DAYS:
+            raise ToolError("wrong_state", f"it is from {row.day}", f"Refunds end {REFUND_DAYS} days after the payment.")
+        left = row.captured - row.refunded
+        value = left if amount is None else cents(amount)
         if value > left:
             raise ToolError("insufficient", f"only {money(left)} of it is left to refund", "Refund that much or less.")
         self.sources.update(row.source_id, cents=self.sources[row.source_id].cents + value)
         status: PaymentStatus = "refunded" if value == left else "partly_refunded"
-        return self._done(self.payments.update(payment_id, refunded=row.refunded + value, status=status))
+        self.payments.update(payment_id, refunded=row.refunded + value, status=status)
+        key = self.refunds.fresh("rfd", payment_id, value)
+        self.refunds.put(key, Refund(key, payment_id, value, self._today()))
+        return {"refund_id": key, "status": status, "free": self._free(row.source_id)}
+
+    @tool(read_only=True)
+    def list_refunds(self, payment_id: PaymentId, limit: Limit = 5) -> list[RefundShown]:
+        """Lists what was given back of a payment."""
+        self._payment(payment_id)
+        rows = self.refunds.where(lambda r: r.payment_id == payment_id)[: int(limit)]
+        return [{"refund_id": r.refund_id, "amount": money(r.cents), "day": r.day} for r in rows]
 
     @tool(read_only=True)
     def get_payment(self, payment_id: PaymentId) -> PaymentTold:
@@ -373,38 +212,54 @@ class Payments(Server):
     @tool(read_only=True)
     def list_payments(self, status: AnyPaymentStatus = "any", limit: Limit = 5) -> list[PaymentShown]:
         """Lists payments, the newest first."""
-        rows = sorted((r for r in self.payments.values() if status in ("any", r.status)), key=lambda r: r.day, reverse=True)
-        return [
-            {"payment_id": r.payment_id, "amount": money(r.amount), "status": r.status, "day": r.day}
-            for r in rows[: int(limit)]
-        ]
+        rows = [r for r in self.payments.values() if status in ("any", r.status)]
+        rows.sort(key=lambda r: (r.day, r.payment_id), reverse=True)
+        return [self._payment_shown(r) for r in rows[: int(limit)]]
 
     @tool(read_only=True)
     def find_last_payment(self, merchant_id: MerchantId) -> PaymentShown:
         """The newest payment to a merchant."""
-        existing(self.merchants, merchant_id, "merchant", "list_merchants")
+        self._merchant(merchant_id)
         rows = self.payments.where(lambda r: r.payee_id == merchant_id)
         if not rows:
             raise ToolError("not_found", "nothing was ever paid to this merchant", "list_payments shows all payments.")
-        row = max(rows, key=lambda r: (r.day, r.payment_id))
-        return {"payment_id": row.payment_id, "amount": money(row.amount), "status": row.status, "day": row.day}
+        return self._payment_shown(max(rows, key=lambda r: (r.day, r.payment_id)))
 
     @tool()
     def pay_friend(self, source_id: SourceId, friend_id: FriendId, amount: Amount) -> PaymentDone:
-        """Pays a friend at once."""
-        existing(self.friends, friend_id, "friend", "list_friends")
-        return self._done(self._pay(self._source(source_id), friend_id, cents(amount)))
+        """Pays a friend at once from a balance or a bank source."""
+        self._friend(friend_id)
+        return self._done(self._pay_friend(source_id, friend_id, cents(amount)))
 
     # -- asking for money --------------------------------------------------------------------------
 
     @tool(read_only=True)
     def list_payment_requests(self, direction: Direction = "incoming", limit: Limit = 5) -> list[RequestShown]:
         """Lists open requests for money: those that others sent, or the user's own."""
-        rows = self.requests.where(lambda r: r.direction == direction and r.status == "open")[: int(limit)]
-        return [
-            {"request_id": r.request_id, "friend": self._payee(r.friend_id), "amount": money(r.amount), "status": r.status}
-            for r in rows
-        ]
+        rows = self.requests.where(lambda r: r.direction == direction and r.status == "open")
+        return [self._request_shown(row) for row in rows[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_payment_request(self, friend_id: FriendId, direction: Direction = "incoming") -> RequestShown:
+        """Finds the open request for money from a friend, or of the user to that friend."""
+        self._friend(friend_id)
+        for row in self.requests.values():
+            if (row.friend_id, row.direction, row.status) == (friend_id, direction, "open"):
+                return self._request_shown(row)
+        raise ToolError("not_found", f"there is no open {direction} request", "list_payment_requests shows what there is.")
+
+    @tool(read_only=True)
+    def get_payment_request(self, request_id: RequestId) -> RequestTold:
+        """One request for money, open or not, with its payment once it is paid."""
+        row = existing(self.requests, request_id, "payment request", "list_payment_requests")
+        told: RequestTold = {
+            "request_id": request_id,
+            "friend_id": row.friend_id,
+            "direction": row.direction,
+            "amount": money(row.amount),
+            "status": row.status,
+        }
+        return {**told, "payment_id": row.payment_id} if row.payment_id else told
 
     @tool()
     def ask_friend(self, friend_id: FriendId, amount: Amount, note: Note = "") -> RequestDone:
@@ -427,20 +282,20 @@ class Payments(Server):
 
     @tool()
     def pay_payment_request(self, request_id: RequestId, source_id: SourceId) -> PaymentDone:
-        """Pays what a friend asks for."""
+        """Pays what a friend asks for, from a balance or a bank source."""
         row = self._open_request(request_id, "incoming")
-        paid = self._pay(self._source(source_id), row.friend_id, row.amount)
+        paid = self._pay_friend(source_id, row.friend_id, row.amount)
         self.requests.update(request_id, status="paid", payment_id=paid.payment_id)
         return self._done(paid)
 
-    @tool()
+    @tool(destructive=True)
     def decline_payment_request(self, request_id: RequestId) -> RequestDone:
         """Refuses what a friend asks for."""
         self._open_request(request_id, "incoming")
         self.requests.update(request_id, status="declined")
         return {"request_id": request_id, "status": "declined"}
 
-    @tool()
+    @tool(destructive=True)
     def withdraw_payment_request(self, request_id: RequestId) -> RequestDone:
         """Takes back one of the user's own requests."""
         self._open_request(request_id, "outgoing")
@@ -453,21 +308,38 @@ class Payments(Server):
     def list_subscriptions(self, limit: Limit = 5) -> list[SubscriptionShown]:
         """Lists subscriptions that are not cancelled."""
         rows = self.subscriptions.where(lambda r: r.status != "cancelled")[: int(limit)]
-        return [self._subscription_shown(row) for row in rows]
+        return [subscription_shown(row) for row in rows]
 
     @tool(read_only=True)
     def find_subscription(self, name: KnownName) -> SubscriptionShown:
-        """Finds a subscription by the service's name."""
+        """Finds a subscription by its merchant's name."""
         rows = self.subscriptions.where(lambda r: r.status != "cancelled")
-        return self._subscription_shown(named(rows, name, "subscription", "list_subscriptions"))
+        return subscription_shown(named(rows, name, "subscription", "list_subscriptions"))
+
+    @tool()
+    def start_subscription(
+        self, merchant_id: MerchantId, source_id: SourceId, plan: Annotated[Plan, Field(description="Price and period.")]
+    ) -> SubscriptionDone:
+        """Subscribes to a merchant: pays at once, and is due again after the period."""
+        value = cents(plan["price"])
+        merchant, source = self._merchant(merchant_id, value), self._usable(source_id)
+        if any(s.merchant_id == merchant_id and s.status != "cancelled" for s in self.subscriptions.values()):
+            raise ToolError("conflict", f"there is a subscription to {merchant.name} already", "find_subscription shows it.")
+        self._pay(source, merchant_id, value)
+        key = self.subscriptions.fresh("sub", merchant_id)
+        due = self._after(self._today(), plan["every"])
+        row = Subscription(key, merchant.name, merchant_id, source_id, value, plan["every"], due, "active")
+        self.subscriptions.put(key, row)
+        return {"subscription_id": key, "due": due, "status": "active"}
 
     @tool()
     def pay_subscription(self, subscription_id: SubscriptionId) -> PaymentDone:
-        """Pays an active subscription for another 30 days, from its own source."""
+        """Pays an active subscription for another period from its own source, at most 7 days before it is due."""
         row = self._subscription(subscription_id, "active")
-        paid = self._pay(self.sources[row.source_id], subscription_id, row.price)
-        due = dt.date.fromisoformat(row.due) + dt.timedelta(days=30)
-        self.subscriptions.update(subscription_id, due=due.isoformat())
+        if self._days_ahead(row.due) > EARLY_DAYS:
+            raise ToolError("wrong_state", f"it is paid until {row.due}", f"Pay it at most {EARLY_DAYS} days before.")
+        paid = self._pay(self._usable(row.source_id), row.merchant_id, row.price)
+        self.subscriptions.update(subscription_id, due=self._after(row.due, row.every))
         return self._done(paid)
 
     @tool()
@@ -489,82 +361,6 @@ class Payments(Server):
     def change_subscription_source(self, subscription_id: SubscriptionId, source_id: SourceId) -> SubscriptionDone:
         """Pays a subscription from another source from now on."""
         row = self._subscription(subscription_id, "active", "paused")
-        self._source(source_id)
+        self._usable(source_id)
         self.subscriptions.update(subscription_id, source_id=source_id)
         return {"subscription_id": subscription_id, "due": row.due, "status": row.status}
-
-    # -- helpers -----------------------------------------------------------------------------------
-
-    def _source(self, source_id: str) -> Source:
-        return existing(self.sources, source_id, "payment source", "list_payment_sources")
-
-    def _source_shown(self, row: Source) -> SourceShown:
-        return {"source_id": row.source_id, "name": row.name, "kind": row.kind, "free": money(row.cents - row.held)}
-
-    def _merchant_shown(self, row: Merchant) -> MerchantShown:
-        return {"merchant_id": row.merchant_id, "name": row.name, "trade": row.trade, "smallest": money(row.smallest)}
-
-    def _payee(self, key: str) -> str:
-        row = self.merchants.get(key) or self.friends.get(key) or self.subscriptions.get(key)
-        assert row is not None, "payees are never removed"
-        return row.name
-
-    def _payment(self, payment_id: str, *statuses: PaymentStatus) -> Payment:
-        row = existing(self.payments, payment_id, "payment", "list_payments")
-        if statuses and row.status not in statuses:
-            raise ToolError("wrong_state", f"{payment_id} is {row.status}", f"It must be {' or '.join(statuses)}.")
-        return row
-
-    def _check_free(self, source: Source, value: int) -> None:
-        free = source.cents - source.held
-        if value > free:
-            raise ToolError("insufficient", f"{source.source_id} has {money(free)} free", "Use another source or less money.")
-
-    def _new_payment(self, source_id: str, payee_id: str, value: int, status: PaymentStatus) -> Payment:
-        key = self.payments.fresh("pmt", source_id, payee_id, value)
-        captured = value if status == "captured" else 0
-        return self.payments.put(key, Payment(key, source_id, payee_id, value, captured, 0, status, f"{self.now:%Y-%m-%d}"))
-
-    def _pay(self, source: Source, payee_id: str, value: int) -> Payment:
-        self._check_free(source, value)
-        row = self._new_payment(source.source_id, payee_id, value, "captured")
-        self.sources.update(source.source_id, cents=source.cents - value)
-        return row
-
-    def _done(self, row: Payment) -> PaymentDone:
-        source = self.sources[row.source_id]
-        return {"payment_id": row.payment_id, "status": row.status, "free": money(source.cents - source.held)}
-
-    def _ask(self, friend_id: str, value: int, note: str) -> RequestDone:
-        existing(self.friends, friend_id, "friend", "list_friends")
-        text = plain(note, "note") if note else ""
-        key = self.requests.fresh("req", friend_id, value, text)
-        self.requests.put(key, Request(key, friend_id, "outgoing", value, text, "open"))
-        return {"request_id": key, "status": "open"}
-
-    def _open_request(self, request_id: str, direction: str) -> Request:
-        row = existing(self.requests, request_id, "payment request", "list_payment_requests")
-        if row.status != "open":
-            raise ToolError("wrong_state", f"{request_id} is {row.status}", "list_payment_requests shows the open ones.")
-        if row.direction != direction:
-            raise ToolError("denied", f"{request_id} is {row.direction}", f"Only {direction} requests can be answered so.")
-        return row
-
-    def _subscription(self, subscription_id: str, *statuses: str) -> Subscription:
-        row = existing(self.subscriptions, subscription_id, "subscription", "list_subscriptions")
-        if row.status not in statuses:
-            raise ToolError("wrong_state", f"{subscription_id} is {row.status}", f"It must be {' or '.join(statuses)}.")
-        return row
-
-    def _subscription_shown(self, row: Subscription) -> SubscriptionShown:
-        return {
-            "subscription_id": row.subscription_id,
-            "name": row.name,
-            "price": money(row.price),
-            "due": row.due,
-            "status": row.status,
-        }
-
-    def _set_subscription(self, row: Subscription, status: Literal["active", "paused", "cancelled"]) -> SubscriptionDone:
-        self.subscriptions.update(row.subscription_id, status=status)
-        return {"subscription_id": row.subscription_id, "due": row.due, "status": status}

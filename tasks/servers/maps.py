@@ -1,680 +1,651 @@
-"""The maps server: places on a road network, routes by several ways of travelling, opening hours, transit, saved places.
+"""Maps of three towns and one user: places, addresses, roads, closures, routes, transit, saved places, shared arrivals.
 
     with environment(["maps"]).session(7) as session:
-        session.call("find_place", {"name": "Harbor Bakery"})
+        session.call("find_place", {"name": "Juniper Cafe"})
 
-The network is a seeded graph of crossings; every place stands at one of them. A route is a shortest path (networkx) by time for
-the way of travelling, around roads that are closed. Saved places, lists, closures and a trip that is shared are state.
+Routes are shortest paths over the roads that are open now. A route is planned, started from where the user is, and
+finished there where it leads; one at a time. Times are local to their town.
 
-Left out: live traffic that changes by itself, and addresses outside of the seeded towns.
+Left out: progress along a route, because a session's clock stands still.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import math
-from dataclasses import dataclass
-from typing import Annotated, Literal
+from itertools import pairwise, permutations
 
-import networkx as nx
-from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
-
+from tasks.servers import maps_types as t
+from tasks.servers.calendar_rows import day_and_time, local
 from tasks.servers.lookup import existing, named, unused
+from tasks.servers.maps_data import seed_rows
+from tasks.servers.maps_rows import (
+    DEGREE,
+    Address,
+    Closure,
+    Frame,
+    Friend,
+    Junction,
+    Line,
+    Place,
+    PlaceList,
+    Road,
+    Route,
+    Saved,
+    Segment,
+    Share,
+    Stop,
+    Town,
+    departures,
+    open_at,
+    shortest,
+    straight,
+)
+from tasks.servers.maps_state import Map, line_row, place_row, stars_of
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Date, Limit, Time, date_of, identifier, plain, time_of
-from tasks.servers.world import World, words
+from tasks.servers.typed import Date, Limit, Time, date_of, time_of
+from tasks.servers.world import World
 
-PlaceId = identifier("place", "plc")
-RoadId = identifier("road", "road")
-StopId = identifier("transit_stop", "stop")
-LineId = identifier("transit_line", "lin")
-ListId = identifier("place_list", "pll")
-TripId = identifier("map_trip", "mtr")
-
-Category = Literal["bakery", "museum", "pharmacy", "park", "hotel", "garage"]
-AnyCategory = Annotated[
-    Literal["any", "bakery", "museum", "pharmacy", "park", "hotel", "garage"], Field(description="Only places of this kind.")
-]
-Mode = Annotated[Literal["walk", "bike", "drive"], Field(description="The way of travelling.")]
-KnownName = Annotated[str, Field(min_length=1, max_length=60, description="The full name; case does not matter.")]
-NewName = Annotated[str, Field(min_length=1, max_length=40, description="A name, not yet in use.")]
-SPEEDS = {"walk": 80, "bike": 250, "drive": 600}
-"""Metres a minute; on a main road a car is half as fast again."""
-TRANSIT_SPEED = 400
-
-NAMES = words(
-    """Anchor Beacon Copper Dolphin Ember Falcon Granite Heron Ivy Juniper Kestrel Lantern Marble Nectar Orchard Pebble Quartz
-    Robin Saffron Thistle Umber Velvet Willow Yarrow Zephyr Amber Birch Clover Dahlia Elder Fern Garnet Hazel Indigo Jasmine
-    Kelp Lotus Maple Nettle Opal"""
-)
-ROADS = words(
-    """Abbey Bridge Castle Dock Elm Forge Gate Hill Island Jubilee King Lake Mill North Oak Park Queen River Station Tower Union
-    Valley Well York Ash Brook Church Dale East Field Green High Ivory Lower Meadow New Old Pine
-    Quarry Rose Spring Temple Upper Vine Water Walnut Acorn Bell Cedar Dean Ferry Grove Holly Kiln Lime Manor Nun Orchard Pond
-    Quay Ridge Spur Thorn Wharf Yew Alder Barley Copse Drove"""
-)
-LISTS = words(
-    """Favorites Weekend Errands Breakfast Visitors Rainy Sunny Kids Dates Quiet Cheap Fancy Family Work Summer Winter Spring
-    Autumn Holiday Sports Books Art Music Views Picnic Shopping Someday Tested Friends Coffee"""
-)
-KINDS: tuple[Category, ...] = ("bakery", "museum", "pharmacy", "park", "hotel", "garage")
-ZONES = {"Eastport": 60, "Westport": 0}
-"""Minutes ahead of the session's clock, by town."""
+MOST = 60
+"""Routes, saved places, pins and lists, each."""
+FAR = 2000
+"""Meters from which on no address is near a point."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    crossing_id: str
-    x: int
-    y: int
-    town: str
-
-
-@dataclass(frozen=True, slots=True)
-class Road:
-    """Between two crossings; `metres` long. Main roads are for cars faster, footpaths for nobody on wheels."""
-
-    road_id: str
-    name: str
-    start: str
-    end: str
-    metres: int
-    kind: Literal["main", "side", "path"]
-    closed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """`opens` and `closes` are minutes of the local day; 0 and 1440 for always."""
-
-    place_id: str
-    name: str
-    category: Category
-    crossing: str
-    house: int
-    opens: int
-    closes: int
-    rating: int
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    stop_id: str
-    name: str
-    crossing: str
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    line_id: str
-    name: str
-    stops: tuple[str, ...]
-    every: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceList:
-    list_id: str
-    name: str
-    places: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Trip:
-    """A route that is being travelled: minutes that are left are told to `shared` people."""
-
-    trip_id: str
-    start: str
-    target: str
-    mode: Literal["walk", "bike", "drive"]
-    minutes: int
-    shared: tuple[str, ...] = ()
-    status: Literal["running", "arrived", "cancelled"] = "running"
-
-
-class PlaceShown(TypedDict):
-    place_id: PlaceId
-    name: str
-    category: Category
-    rating: float
-
-
-class PlaceTold(TypedDict):
-    place_id: PlaceId
-    address: str
-    town: str
-    hours: str
-    rating: float
-
-
-class Near(TypedDict):
-    place_id: PlaceId
-    name: str
-    metres: int
-
-
-class Route(TypedDict):
-    metres: int
-    minutes: int
-    roads: list[str]
-
-
-class Leg(TypedDict):
-    road_id: RoadId
-    name: str
-    metres: int
-
-
-class Distance(TypedDict):
-    place_id: PlaceId
-    metres: int
-    minutes: int
-
-
-class Position(TypedDict):
-    place_id: PlaceId
-    x: int
-    y: int
-
-
-class Opening(TypedDict):
-    place_id: PlaceId
-    open: bool
-    local_time: str
-
-
-class ZoneShown(TypedDict):
-    place_id: PlaceId
-    zone: str
-    local_time: str
-
-
-class RoadShown(TypedDict):
-    road_id: RoadId
-    name: str
-    metres: int
-    closed: bool
-
-
-class StopShown(TypedDict):
-    stop_id: StopId
-    name: str
-    metres: int
-
-
-class LineShown(TypedDict):
-    line_id: LineId
-    name: str
-    stops: int
-    every: int
-
-
-class Ride(TypedDict):
-    line_id: LineId
-    stops: int
-    minutes: int
-
-
-class ListShown(TypedDict):
-    list_id: ListId
-    name: str
-    places: int
-
-
-class ListDone(TypedDict):
-    list_id: ListId
-    places: int
-
-
-class TripDone(TypedDict):
-    trip_id: TripId
-    minutes: int
-    arrival: str
-    status: Literal["running", "arrived", "cancelled"]
-
-
-class Moment(TypedDict):
-    """A day and a time of day on the session's clock."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    day: Date
-    time: Time
-
-
-class Maps(Server):
-    """Two towns and the land between them."""
+class Maps(Map, Server):
+    """The server; see the module's docstring."""
 
     name = "maps"
-    title = "Places, routes, opening hours, transit and saved places."
+    title = "Places, roads, routes, transit and saved places"
 
-    crossings: Table[Crossing]
+    frame: Table[Frame]
+    towns: Table[Town]
+    junctions: Table[Junction]
     roads: Table[Road]
+    segments: Table[Segment]
+    addresses: Table[Address]
     places: Table[Place]
     stops: Table[Stop]
     lines: Table[Line]
+    closures: Table[Closure]
+    routes: Table[Route]
+    friends: Table[Friend]
+    shares: Table[Share]
     lists: Table[PlaceList]
-    trips: Table[Trip]
+    saved: Table[Saved]
 
     @classmethod
     def seed(cls, world: World) -> Seed:
-        size = 5
-        crossings = {}
-        for row in range(size):
-            for column in range(size):
-                key = f"cross_{row}{column}"
-                town = "Westport" if column < 3 else "Eastport"
-                x, y = column * 400 + world.rng.randint(-80, 80), row * 400 + world.rng.randint(-80, 80)
-                crossings[key] = Crossing(key, x, y, town)
-        pairs = [
-            (f"cross_{r}{c}", f"cross_{r + dr}{c + dc}")
-            for r in range(size)
-            for c in range(size)
-            for dr, dc in ((0, 1), (1, 0))
-            if r + dr < size and c + dc < size
-        ]
-        graph = nx.Graph(pairs)
-        for pair in world.rng.sample(pairs, 8):
-            graph.remove_edge(*pair)
-            if not nx.is_connected(graph):
-                graph.add_edge(*pair)
-        kept = [pair for pair in pairs if graph.has_edge(*pair)]
-        names = [f"{name} {kind}" for kind in ("Street", "Avenue", "Road", "Lane", "Way", "Row") for name in world.pool(ROADS)]
-        kinds: tuple[Literal["main", "side", "path"], ...] = ("main", "side", "side", "path")
-        roads = {}
-        for key, name, (start, end) in zip(world.ids("road", len(kept)), world.rng.sample(names, len(kept)), kept, strict=True):
-            one, two = crossings[start], crossings[end]
-            metres = round(math.hypot(one.x - two.x, one.y - two.y) * world.rng.uniform(1.0, 1.4))
-            roads[key] = Road(key, name, start, end, metres, world.choice(kinds))
-        wheels = nx.Graph((r.start, r.end) for r in roads.values() if r.kind != "path")
-        wheels.add_nodes_from(crossings)
-        while not nx.is_connected(wheels):  # everywhere can be reached on wheels
-            part = next(iter(nx.connected_components(wheels)))
-            road = next(r for r in roads.values() if (r.start in part) != (r.end in part))
-            roads[road.road_id] = Road(road.road_id, road.name, road.start, road.end, road.metres, "side")
-            wheels.add_edge(road.start, road.end)
-        titles = [f"{name} {kind.capitalize()}" for kind in KINDS for name in world.pool(NAMES)]
-        places = {}
-        for n, (key, title) in enumerate(zip(world.ids("plc", 26), world.rng.sample(titles, 26), strict=True)):
-            kind: Category = title.split()[1].lower()  # type: ignore[assignment]
-            opens, closes = (
-                (0, 1440)
-                if kind in ("park", "hotel")
-                else (world.choice((420, 480, 540, 600)), world.choice((1020, 1080, 1200)))
-            )
-            spot = list(crossings)[n % len(crossings)] if n < 25 else world.choice(list(crossings))
-            places[key] = Place(key, title, kind, spot, world.rng.randint(1, 90), opens, closes, world.rng.randint(28, 50))
-        spots = world.rng.sample(list(crossings), 9)
-        stops = {
-            key: Stop(key, f"{title} Stop", spot)
-            for key, title, spot in zip(
-                world.ids("stop", 9), world.rng.sample(world.pool(ROADS), min(9, len(world.pool(ROADS)))), spots, strict=False
-            )
-        }
-        order = list(stops)
-        lines = {
-            key: Line(key, f"{name} Line", tuple(order[n * 2 : n * 2 + 5]), (6, 10, 15)[n])
-            for n, (key, name) in enumerate(zip(world.ids("lin", 3), world.picks(NAMES, 3), strict=True))
-        }
-        lists = {
-            key: PlaceList(key, name, tuple(world.rng.sample(list(places), 3)))
-            for key, name in zip(world.ids("pll", 3), world.picks(LISTS, 3), strict=False)
-        }
-        return {
-            "crossings": crossings,
-            "roads": roads,
-            "places": places,
-            "stops": stops,
-            "lines": lines,
-            "lists": lists,
-            "trips": {},
-        }
+        return seed_rows(world)
 
-    # -- places ------------------------------------------------------------------------------------
+    # -- places ----------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_place(self, name: KnownName) -> PlaceShown:
-        """Finds a place by its name."""
-        return _place_shown(named(self.places.values(), name, "place", "search_places"))
+    def list_towns(self, limit: Limit = 5) -> list[t.TownShown]:
+        """List the towns with their time zones."""
+        rows = list(self.towns.values())[: int(limit)]
+        return [{"town_id": r.town_id, "name": r.name, "zone": r.zone} for r in rows]
 
     @tool(read_only=True)
-    def search_places(self, category: AnyCategory = "any", limit: Limit = 5) -> list[PlaceShown]:
-        """Lists places, all kinds or one, the best rated first."""
-        rows = self.places.where(lambda p: category in ("any", p.category))
-        return [_place_shown(p) for p in sorted(rows, key=lambda p: (-p.rating, p.place_id))[: int(limit)]]
+    def find_town(self, name: t.KnownName) -> t.TownShown:
+        """Find a town by its name."""
+        row = named(self.towns.values(), name, "town", "list_towns")
+        return {"town_id": row.town_id, "name": row.name, "zone": row.zone}
 
     @tool(read_only=True)
-    def get_place(self, place_id: PlaceId) -> PlaceTold:
-        """A place's address, town, opening hours and rating."""
+    def list_places(self, town_id: t.InTown = None, category: t.AnyCategory = "any", limit: Limit = 5) -> list[t.PlaceRow]:
+        """List the places of a town, or of all, in the order of names."""
+        if town_id is not None:
+            self._town(town_id)
+        rows = sorted(self._of(category, town_id or ""), key=lambda p: p.name)
+        return [place_row(p) for p in rows[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_place(self, name: t.KnownName) -> t.PlaceRow:
+        """Find a place by its name."""
+        return place_row(named(self.places.values(), name, "place", "list_places"))
+
+    @tool(read_only=True)
+    def get_place(self, place_id: t.PlaceId) -> t.PlaceShown:
+        """Show a place: its kind, town, address and rating."""
         row = self._place(place_id)
-        hours = "always" if row.closes == 1440 else f"{_clock(row.opens)}-{_clock(row.closes)}"
         return {
-            "place_id": place_id,
-            "address": f"{row.house} {self._street(row.crossing)}",
-            "town": self.crossings[row.crossing].town,
-            "hours": hours,
-            "rating": row.rating / 10,
+            "place_id": row.place_id,
+            "name": row.name,
+            "category": row.category,
+            "town_id": self._at(row).town_id,
+            "street_address_id": row.street_address_id,
+            "stars": stars_of(row),
         }
 
     @tool(read_only=True)
-    def find_street_address(
-        self, address: Annotated[str, Field(min_length=3, max_length=60, description="Number and street.")]
-    ) -> Position:
-        """Finds the place at a street address, with its coordinates in metres."""
-        wanted = plain(address, "address").casefold()
-        for row in self.places.values():
-            if f"{row.house} {self._street(row.crossing)}".casefold() == wanted:
-                return self.get_coordinates(row.place_id)
-        raise ToolError("not_found", f"there is no place at {wanted[:40]!r}", "get_place shows a place's address.")
-
-    @tool(read_only=True)
-    def get_coordinates(self, place_id: PlaceId) -> Position:
-        """Where a place is, in metres east and south."""
-        spot = self.crossings[self._place(place_id).crossing]
-        return {"place_id": place_id, "x": spot.x, "y": spot.y}
-
-    @tool(read_only=True)
-    def find_nearby(
-        self,
-        place_id: PlaceId,
-        category: AnyCategory = "any",
-        radius: Annotated[int, Field(ge=50, le=5000, description="Metres on foot at most.")] = 1000,
-        limit: Limit = 5,
-    ) -> list[Near]:
-        """Lists places around a place, the nearest on foot first."""
-        row = self._place(place_id)
-        reach = nx.single_source_dijkstra_path_length(self._network("walk"), row.crossing, cutoff=int(radius), weight="metres")
-        rows = [p for p in self.places.values() if p.crossing in reach and p is not row and category in ("any", p.category)]
-        rows.sort(key=lambda p: (reach[p.crossing], p.place_id))
-        return [{"place_id": p.place_id, "name": p.name, "metres": reach[p.crossing]} for p in rows[: int(limit)]]
-
-    @tool(read_only=True)
-    def is_place_open(
-        self, place_id: PlaceId, moment: Annotated[Moment, Field(description="When, on the session's clock.")]
-    ) -> Opening:
-        """Whether a place is open at a moment, by its town's local time."""
-        row, local = self._place(place_id), self._local(place_id, moment)
-        minute = local.hour * 60 + local.minute
-        return {"place_id": place_id, "open": row.opens <= minute < row.closes, "local_time": f"{local:%H:%M}"}
-
-    @tool(read_only=True)
-    def list_open_places(self, category: AnyCategory = "any", limit: Limit = 5) -> list[PlaceShown]:
-        """Lists places that are open now, by their towns' local times, the best rated first."""
-        rows = []
-        for row in self.places.values():
-            local = self._local(row.place_id, None)
-            if category in ("any", row.category) and row.opens <= local.hour * 60 + local.minute < row.closes:
-                rows.append(row)
-        return [_place_shown(p) for p in sorted(rows, key=lambda p: (-p.rating, p.place_id))[: int(limit)]]
-
-    @tool(read_only=True)
-    def get_time_zone(self, place_id: PlaceId) -> ZoneShown:
-        """A place's time zone and the time there now."""
-        town = self.crossings[self._place(place_id).crossing].town
-        ahead = ZONES[town] // 60
-        return {"place_id": place_id, "zone": f"UTC+{ahead}", "local_time": f"{self._local(place_id, None):%H:%M}"}
-
-    # -- routes ------------------------------------------------------------------------------------
-
-    @tool(read_only=True)
-    def get_route(self, start_id: PlaceId, target_id: PlaceId, mode: Mode = "drive") -> Route:
-        """The fastest route between two places: its length, minutes and the names of its roads."""
-        path = self._path(start_id, target_id, mode)
-        roads = [self._between(a, b, mode) for a, b in itertools.pairwise(path)]
-        names = list(dict.fromkeys(r.name for r in roads))
-        return {"metres": sum(r.metres for r in roads), "minutes": self._minutes(roads, mode), "roads": names[:8]}
-
-    @tool(read_only=True)
-    def list_route_legs(self, start_id: PlaceId, target_id: PlaceId, mode: Mode = "drive", limit: Limit = 5) -> list[Leg]:
-        """The roads of the fastest route in order."""
-        path = self._path(start_id, target_id, mode)
-        roads = [self._between(a, b, mode) for a, b in itertools.pairwise(path)]
-        return [{"road_id": r.road_id, "name": r.name, "metres": r.metres} for r in roads[: int(limit)]]
-
-    @tool(read_only=True)
-    def get_distances(
-        self,
-        start_id: PlaceId,
-        target_ids: Annotated[list[PlaceId], Field(min_length=1, max_length=8, description="Places to compare.")],
-        mode: Mode = "drive",
-    ) -> list[Distance]:
-        """How far several places are from one, the fastest first."""
-        found: list[Distance] = []
-        for target in dict.fromkeys(target_ids):
-            route = self.get_route(start_id, target, mode)
-            found.append({"place_id": target, "metres": route["metres"], "minutes": route["minutes"]})
-        return sorted(found, key=lambda d: (d["minutes"], d["metres"], d["place_id"]))
-
-    @tool(read_only=True)
-    def find_midpoint(self, first_id: PlaceId, second_id: PlaceId, category: AnyCategory = "any") -> Near:
-        """The place of a kind that two people on foot reach most evenly; `metres` is the longer way."""
-        one, two = self._place(first_id), self._place(second_id)
-        network = self._network("walk")
-        ways = [nx.single_source_dijkstra_path_length(network, p.crossing, weight="metres") for p in (one, two)]
-        rows = [
-            (max(ways[0][p.crossing], ways[1][p.crossing]), p.place_id, p.name)
-            for p in self.places.values()
-            if category in ("any", p.category) and p.crossing in ways[0] and p.crossing in ways[1] and p not in (one, two)
-        ]
+    def nearest_place(self, place_id: t.PlaceId, category: t.OfCategory) -> t.NearestPlace:
+        """Find the place of a kind that is nearest to another place, as the crow flies."""
+        rows = self._by_distance(self._of(category), self._place(place_id))
         if not rows:
-            raise ToolError("not_found", "both can reach no such place", "Use another category.")
-        metres, key, name = min(rows)
-        return {"place_id": key, "name": name, "metres": metres}
+            raise ToolError("not_found", f"there is no other {category}", "list_places shows what there is.")
+        return {"place_id": rows[0][1].place_id, "meters": rows[0][0]}
 
     @tool(read_only=True)
-    def find_road(self, name: KnownName) -> RoadShown:
-        """Finds a road by its name."""
-        return _road_shown(named(self.roads.values(), name, "road", "list_closed_roads"))
+    def best_place(self, town_id: t.TownId, category: t.OfCategory) -> t.PlaceRated:
+        """Find the best rated place of a kind in a town."""
+        self._town(town_id)
+        rows = self._of(category, town_id)
+        if not rows:
+            raise ToolError("not_found", f"the town has no {category}", "list_places shows what there is.")
+        row = min(rows, key=lambda p: (-stars_of(p), p.name))
+        return {"place_id": row.place_id, "stars": stars_of(row)}
 
     @tool(read_only=True)
-    def list_closed_roads(self, limit: Limit = 5) -> list[RoadShown]:
-        """Lists roads that are closed; routes go around them."""
-        return [_road_shown(r) for r in self.roads.where(lambda r: bool(r.closed))[: int(limit)]]
+    def search_nearby(
+        self, near: t.Near, category: t.AnyCategory = "any", open_now: t.OpenNow = False, limit: Limit = 5
+    ) -> list[t.PlaceNear]:
+        """List the places around a place, the nearest first."""
+        rows = self._by_distance(self._of(category), self._place(near["place_id"]))
+        near_by = [(m, p) for m, p in rows if m <= near["meters"] and (not open_now or self._open(p))]
+        return [{"place_id": p.place_id, "name": p.name, "meters": m} for m, p in near_by[: int(limit)]]
 
-    @tool()
-    def report_closure(
-        self, road_id: RoadId, reason: Annotated[Literal["works", "accident", "flood", "event"], Field(description="Why.")]
-    ) -> RoadShown:
-        """Reports that a road is closed."""
-        row = existing(self.roads, road_id, "road", "find_road")
-        if row.closed:
-            raise ToolError("conflict", f"{row.name} is closed already", "Nothing is needed.")
-        return _road_shown(self.roads.update(road_id, closed=reason))
-
-    @tool()
-    def reopen_road(self, road_id: RoadId) -> RoadShown:
-        """Reports that a closed road is open again."""
-        row = existing(self.roads, road_id, "road", "find_road")
-        if not row.closed:
-            raise ToolError("wrong_state", f"{row.name} is not closed", "Nothing is needed.")
-        return _road_shown(self.roads.update(road_id, closed=""))
-
-    # -- transit -----------------------------------------------------------------------------------
-
-    @tool(read_only=True)
-    def list_stops_near(self, place_id: PlaceId, limit: Limit = 5) -> list[StopShown]:
-        """Lists stops around a place, the nearest on foot first."""
+    @tool(idempotent=True)
+    def rate_place(self, place_id: t.PlaceId, stars: t.Stars) -> t.PlaceRated:
+        """Give a place stars, instead of any the user gave before; answers with its mean rating."""
         row = self._place(place_id)
-        reach = nx.single_source_dijkstra_path_length(self._network("walk"), row.crossing, weight="metres")
-        rows = sorted((s for s in self.stops.values() if s.crossing in reach), key=lambda s: (reach[s.crossing], s.stop_id))
-        return [{"stop_id": s.stop_id, "name": s.name, "metres": reach[s.crossing]} for s in rows[: int(limit)]]
+        if row.category == "pin":
+            raise ToolError("denied", "a pin cannot be rated", "Rate a place.")
+        others = tuple(rating for rating in row.ratings if rating[1])
+        row = self.places.update(place_id, ratings=(*others, (int(stars), "")))
+        return {"place_id": place_id, "stars": stars_of(row)}
 
     @tool(read_only=True)
-    def list_lines_at(self, stop_id: StopId, limit: Limit = 5) -> list[LineShown]:
-        """Lists the lines that serve a stop, with the minutes between two of their vehicles."""
-        self._stop(stop_id)
-        rows = self.lines.where(lambda r: stop_id in r.stops)[: int(limit)]
-        return [{"line_id": r.line_id, "name": r.name, "stops": len(r.stops), "every": r.every} for r in rows]
+    def get_opening_hours(self, place_id: t.PlaceId) -> t.OpeningHours:
+        """Show when a place opens and closes, and whether it is open now; equal times mean day and night."""
+        row = self._place(place_id)
+        shown: t.OpeningHours = {
+            "place_id": place_id,
+            "opens": row.opens,
+            "closes": row.closes,
+            "open_now": self._open(row),
+        }
+        if row.closed_on:
+            shown["closed_on"] = row.closed_on
+        return shown
 
     @tool(read_only=True)
-    def get_transit_ride(self, start_id: StopId, target_id: StopId) -> Ride:
-        """The fastest direct line between two stops: how many stops on, and minutes with half a wait."""
-        self._stop(start_id)
-        self._stop(target_id)
-        if start_id == target_id:
-            raise ToolError("invalid_value", "both are the same stop", "Give two different stops.")
-        rides = []
-        for line in self.lines.values():
-            if start_id in line.stops and target_id in line.stops:
-                first, last = sorted((line.stops.index(start_id), line.stops.index(target_id)))
-                spots = [self.crossings[self.stops[s].crossing] for s in line.stops[first : last + 1]]
-                metres = sum(math.hypot(a.x - b.x, a.y - b.y) for a, b in itertools.pairwise(spots))
-                rides.append((math.ceil(metres / TRANSIT_SPEED + line.every / 2), last - first, line.line_id))
-        if not rides:
-            raise ToolError("not_found", "no line serves both stops", "list_lines_at shows a stop's lines.")
-        minutes, count, key = min(rides)
-        return {"line_id": key, "stops": count, "minutes": minutes}
-
-    # -- saved places and trips --------------------------------------------------------------------
+    def check_opening(self, place_id: t.PlaceId, day: Date, time: Time) -> t.OpenThen:
+        """Tell whether a place is open on a day at a local time."""
+        row = self._place(place_id)
+        return {"place_id": place_id, "open": open_at(row, dt.datetime.combine(date_of(day), time_of(time)))}
 
     @tool(read_only=True)
-    def find_place_list(self, name: KnownName) -> ListShown:
-        """Finds a list of saved places by its name."""
-        return _list_shown(named(self.lists.values(), name, "list", "list_place_lists"))
+    def get_local_time(self, place_id: t.PlaceId) -> t.LocalTime:
+        """Tell a place's time zone, and the day and time there now."""
+        zone = self._zone(self._place(place_id))
+        day, time = day_and_time(self.now, zone)
+        return {"place_id": place_id, "zone": zone, "day": day, "time": time}
+
+    # -- addresses -------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def list_place_lists(self, limit: Limit = 5) -> list[ListShown]:
-        """Lists the user's lists of saved places."""
-        return [_list_shown(r) for r in self.lists.values()][: int(limit)]
+    def list_street_addresses(self, road_id: t.RoadId, limit: Limit = 5) -> list[t.AddressRow]:
+        """List the addresses on a road."""
+        self._road(road_id)
+        rows = sorted(self.addresses.where(lambda a: a.road_id == road_id), key=lambda a: int(a.name.split()[0]))
+        return [{"street_address_id": a.street_address_id, "name": a.name} for a in rows[: int(limit)]]
 
     @tool(read_only=True)
-    def list_saved_places(self, list_id: ListId, limit: Limit = 5) -> list[PlaceShown]:
-        """Lists the places on a list."""
-        return [_place_shown(self.places[p]) for p in self._list(list_id).places[: int(limit)]]
+    def geocode_address(self, name: t.KnownName) -> t.AddressShown:
+        """Find an address by number and road, like 12 Miller Street, with its coordinates."""
+        rows: list[Address] = list(self.addresses.values())
+        return self._address_shown(named(rows, name, "address", "list_street_addresses"))
+
+    @tool(read_only=True)
+    def get_street_address(self, street_address_id: t.StreetAddressId) -> t.AddressShown:
+        """Show an address: number and road, town and coordinates."""
+        return self._address_shown(self._address(street_address_id))
+
+    @tool(read_only=True)
+    def reverse_geocode(self, point: t.Point) -> t.AddressNear:
+        """Find the address that is nearest to coordinates, within two kilometers."""
+        frame = self.frame["frame"]
+        x = (point["lon"] - frame.lon) * DEGREE * math.cos(math.radians(frame.lat))
+        here = Junction("", "", round(x), round((point["lat"] - frame.lat) * DEGREE))
+        meters, _, row = min(
+            (straight(here, self.junctions[a.junction_id]), a.street_address_id, a) for a in self.addresses.values()
+        )
+        if meters > FAR:
+            raise ToolError("not_found", "there is no address near this point", "geocode_address tells coordinates.")
+        return {"street_address_id": row.street_address_id, "name": row.name, "meters": meters}
 
     @tool()
-    def create_place_list(self, name: NewName) -> ListDone:
-        """Creates an empty list of places."""
-        name = unused(self.lists.values(), name, "list")
-        key = self.lists.fresh("pll", name)
-        self.lists.put(key, PlaceList(key, name, ()))
-        return {"list_id": key, "places": 0}
-
-    @tool()
-    def save_place(self, list_id: ListId, place_id: PlaceId) -> ListDone:
-        """Puts a place on a list, of at most 30 places."""
-        row, place = self._list(list_id), self._place(place_id)
-        if place.place_id in row.places:
-            raise ToolError("conflict", f"{place.name} is on this list already", "Nothing is needed.")
-        if len(row.places) >= 30:
-            raise ToolError("insufficient", "this list is full", "Use unsave_place first.")
-        self.lists.update(list_id, places=(*row.places, place_id))
-        return {"list_id": list_id, "places": len(row.places) + 1}
-
-    @tool()
-    def unsave_place(self, list_id: ListId, place_id: PlaceId) -> ListDone:
-        """Takes a place off a list."""
-        row = self._list(list_id)
-        if place_id not in row.places:
-            raise ToolError("not_found", f"{place_id} is not on this list", "list_saved_places shows what is.")
-        self.lists.update(list_id, places=tuple(p for p in row.places if p != place_id))
-        return {"list_id": list_id, "places": len(row.places) - 1}
+    def drop_pin(self, street_address_id: t.StreetAddressId, name: t.NewName) -> t.PlaceRow:
+        """Make a place of the user's own at an address, so that routes can lead there."""
+        self._address(street_address_id)
+        name = unused(self.places.values(), name, "place")
+        self._check_room(len(self._of("pin")), "pins", "remove_pin")
+        key = self.places.fresh("plc", name, street_address_id)
+        return place_row(self.places.put(key, Place(key, name, "pin", street_address_id, "00:00", "00:00", "", ())))
 
     @tool(destructive=True)
-    def delete_place_list(self, list_id: ListId) -> ListDone:
-        """Deletes a list of places."""
-        row = self._list(list_id)
-        self.lists.remove(list_id)
-        return {"list_id": list_id, "places": len(row.places)}
+    def remove_pin(self, place_id: t.PlaceId) -> t.PinGone:
+        """Remove a pin of the user that no route, list or location uses."""
+        row = self._place(place_id)
+        if row.category != "pin":
+            raise ToolError("denied", "the place is not a pin", "Only pins of the user can be removed.")
+        routes = [r.route_id for r in self.routes.values() if place_id in (r.from_id, r.to_id)]
+        saved = [s.saved_place_id for s in self.saved.values() if s.place_id == place_id]
+        if routes or saved or self.frame["frame"].place_id == place_id:
+            used = (routes + saved or ["the location"])[0]
+            raise ToolError("wrong_state", f"{used} uses the pin", "Use discard_route, unsave_place or set_location first.")
+        self.places.remove(place_id)
+        return {"place_id": place_id, "removed": True}
+
+    # -- roads -----------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_roads(self, town_id: t.InTown = None, limit: Limit = 5) -> list[t.RoadRow]:
+        """List the roads of a town, or of all, in the order of names, and whether they are closed now."""
+        if town_id is not None:
+            self._town(town_id)
+        closed = self._closed()
+        rows = sorted(self.roads.where(lambda r: town_id in (None, r.town_id)), key=lambda r: r.name)[: int(limit)]
+        return [{"road_id": r.road_id, "name": r.name, "kind": r.kind, "closed": r.road_id in closed} for r in rows]
+
+    @tool(read_only=True)
+    def find_road(self, name: t.KnownName) -> t.RoadRow:
+        """Find a road by its name."""
+        row = named(self.roads.values(), name, "road", "list_roads")
+        return {"road_id": row.road_id, "name": row.name, "kind": row.kind, "closed": row.road_id in self._closed()}
+
+    @tool(read_only=True)
+    def get_road(self, road_id: t.RoadId) -> t.RoadShown:
+        """Show a road: its town, kind and length, and whether it is closed now."""
+        row = self._road(road_id)
+        return {
+            "road_id": road_id,
+            "town_id": row.town_id,
+            "kind": row.kind,
+            "meters": sum(s.meters for s in self.segments.values() if s.road_id == road_id),
+            "closed": road_id in self._closed(),
+        }
+
+    @tool(read_only=True)
+    def list_road_closures(self, limit: Limit = 5) -> list[t.ClosureRow]:
+        """List the roads that are closed now, until when in local time, the first to open first."""
+        return [self._closure_row(c) for c in self._closures()[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_road_closure(self, road_id: t.RoadId) -> t.ClosureRow:
+        """Find the closure of a road that is closed now."""
+        self._road(road_id)
+        row = next((c for c in self._closures() if c.road_id == road_id), None)
+        if row is None:
+            raise ToolError("not_found", "the road is open", "list_road_closures shows what is closed.")
+        return self._closure_row(row)
 
     @tool()
-    def start_map_trip(self, start_id: PlaceId, target_id: PlaceId, mode: Mode = "drive") -> TripDone:
-        """Sets off on the fastest route; one trip at a time."""
-        if any(t.status == "running" for t in self.trips.values()):
-            raise ToolError("conflict", "the user is on a trip", "Use finish_map_trip first.")
-        minutes = self.get_route(start_id, target_id, mode)["minutes"]
-        key = self.trips.fresh("mtr", start_id, target_id, mode, len(self.trips))
-        return self._trip_done(self.trips.put(key, Trip(key, start_id, target_id, mode, minutes)))
+    def report_closure(self, road_id: t.RoadId, reason: t.Because, hours: t.Hours = 2) -> t.ClosureOpened:
+        """Report that a road is closed from now on; routes then avoid it."""
+        self._road(road_id)
+        if road_id in self._closed():
+            raise ToolError("conflict", "the road is closed already", "Use find_road_closure to see it.")
+        key = self.closures.fresh("clo", road_id, reason, int(hours))
+        until = self.now + dt.timedelta(hours=int(hours))
+        row = self.closures.put(key, Closure(key, road_id, reason, until, True))
+        return {"road_closure_id": key, "until": self._until(row)}
+
+    @tool(destructive=True)
+    def clear_closure(self, road_closure_id: t.RoadClosureId) -> t.ClosureGone:
+        """Take back a closure that the user reported; the road is open again."""
+        row = existing(self.closures, road_closure_id, "road closure", "list_road_closures")
+        if not row.mine:
+            raise ToolError("denied", "the closure was reported by someone else", "Only the user's own can be taken back.")
+        self.closures.remove(road_closure_id)
+        return {"road_closure_id": road_closure_id, "removed": True}
+
+    # -- routes ----------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def get_location(self) -> t.Here:
+        """Tell at which place the user is."""
+        row = self.places[self.frame["frame"].place_id]
+        return {"place_id": row.place_id, "name": row.name}
+
+    @tool(idempotent=True)
+    def set_location(self, place_id: t.PlaceId) -> t.Here:
+        """Set at which place the user is; not while a route is active."""
+        row, active = self._place(place_id), self._active()
+        if active:
+            raise ToolError("wrong_state", f"{active.route_id} is active", "Use finish_route or stop_route first.")
+        self.frame.update("frame", place_id=place_id)
+        return {"place_id": place_id, "name": row.name}
 
     @tool()
-    def share_arrival(
-        self, trip_id: TripId, name: Annotated[str, Field(min_length=1, max_length=60, description="Who is told.")]
-    ) -> TripDone:
-        """Tells somebody when a running trip arrives."""
-        row, person = self._trip(trip_id), plain(name, "name")
-        if len(row.shared) >= 10:
-            raise ToolError("insufficient", "ten people are told already", "No more can be.")
-        return self._trip_done(self.trips.update(trip_id, shared=tuple(dict.fromkeys((*row.shared, person)))))
+    def plan_route(
+        self,
+        from_id: t.PlaceId,
+        to_id: t.PlaceId,
+        mode: t.ByMode = "drive",
+        prefer: t.Prefer = "fastest",
+        avoid_id: t.Avoided = None,
+    ) -> t.RoutePlanned:
+        """Plan a route between two places over the roads that are open now."""
+        if from_id == to_id:
+            raise ToolError("invalid_value", "the route starts where it ends", "Choose two places.")
+        if avoid_id is not None:
+            self._road(avoid_id)
+        legs = self._legs(from_id, to_id, mode, prefer, avoid_id or "")
+        self._check_room(len(self.routes), "routes", "discard_route")
+        key = self.routes.fresh("rte", from_id, to_id, mode, prefer, avoid_id)
+        row = self.routes.put(key, Route(key, from_id, to_id, mode, prefer, avoid_id or "", legs, "planned"))
+        return {"route_id": key, "meters": row.meters, "minutes": row.minutes}
+
+    @tool(read_only=True)
+    def list_routes(self, limit: Limit = 5) -> list[t.RouteRow]:
+        """List the user's routes, the active one first, then those that are planned."""
+        order = ("active", "planned", "finished", "stopped")
+        rows = sorted(self.routes.values(), key=lambda r: (order.index(r.status), r.route_id))[: int(limit)]
+        return [
+            {"route_id": r.route_id, "from_id": r.from_id, "to_id": r.to_id, "mode": r.mode, "status": r.status} for r in rows
+        ]
+
+    @tool(read_only=True)
+    def find_route(self, from_id: t.PlaceId, to_id: t.PlaceId) -> t.RouteFound:
+        """Find the user's route between two places, one that is active or planned if there are several."""
+        self._place(from_id)
+        self._place(to_id)
+        rows = self.routes.where(lambda r: (r.from_id, r.to_id) == (from_id, to_id))
+        if not rows:
+            raise ToolError("not_found", "there is no such route", "Use plan_route, or list_routes to see the others.")
+        row = min(rows, key=lambda r: (r.status not in ("active", "planned"), r.status, r.route_id))
+        return {"route_id": row.route_id, "mode": row.mode, "status": row.status}
+
+    @tool(read_only=True)
+    def get_route(self, route_id: t.RouteId) -> t.RouteShown:
+        """Show a route: status, length, minutes, number of legs, and whether a closed road blocks it."""
+        row = self._route(route_id)
+        return {
+            "route_id": route_id,
+            "status": row.status,
+            "meters": row.meters,
+            "minutes": row.minutes,
+            "legs": len(row.legs),
+            "blocked": self._blocked(row),
+        }
+
+    @tool(read_only=True)
+    def list_route_legs(self, route_id: t.RouteId, limit: Limit = 5) -> list[t.RouteLeg]:
+        """List the roads and lines that a route takes, in order."""
+        found: list[t.RouteLeg] = []
+        for leg in self._route(route_id).legs[: int(limit)]:
+            if leg.key in self.roads:
+                found.append({"road_id": leg.key, "name": self.roads[leg.key].name, "meters": leg.meters})
+            else:
+                found.append({"transit_line_id": leg.key, "name": self.lines[leg.key].name, "meters": leg.meters})
+        return found
+
+    @tool(idempotent=True)
+    def replan_route(self, route_id: t.RouteId) -> t.RoutePlanned:
+        """Plan a planned or active route anew over the roads that are open now."""
+        row = self._route(route_id, "planned", "active")
+        row = self.routes.update(route_id, legs=self._legs(row.from_id, row.to_id, row.mode, row.prefer, row.avoid))
+        return {"route_id": route_id, "meters": row.meters, "minutes": row.minutes}
 
     @tool()
-    def finish_map_trip(self, trip_id: TripId, arrived: Annotated[bool, Field(description="Or given up.")] = True) -> TripDone:
-        """Ends a running trip."""
-        self._trip(trip_id)
-        return self._trip_done(self.trips.update(trip_id, status="arrived" if arrived else "cancelled"))
+    def start_route(self, route_id: t.RouteId) -> t.RouteChanged:
+        """Start a planned route from where the user is; one route at a time."""
+        row, active = self._route(route_id, "planned"), self._active()
+        if active:
+            raise ToolError("wrong_state", f"{active.route_id} is active", "Use finish_route or stop_route first.")
+        if row.from_id != self.frame["frame"].place_id:
+            raise ToolError("wrong_state", "the user is not where the route starts", "Use set_location first.")
+        if self._blocked(row):
+            raise ToolError("wrong_state", "a road of the route is closed", "Use replan_route first.")
+        return {"route_id": route_id, "status": self.routes.update(route_id, status="active").status}
 
-    # -- helpers -----------------------------------------------------------------------------------
+    @tool()
+    def finish_route(self, route_id: t.RouteId) -> t.RouteChanged:
+        """Finish the active route: the user is at its destination, and shared arrivals end."""
+        row = self._end(self._route(route_id, "active").route_id, "finished")
+        self.frame.update("frame", place_id=row.to_id)
+        return {"route_id": route_id, "status": row.status}
 
-    def _place(self, place_id: str) -> Place:
-        return existing(self.places, place_id, "place", "search_places")
+    @tool()
+    def stop_route(self, route_id: t.RouteId) -> t.RouteChanged:
+        """Break off the active route: the user is where it started, and shared arrivals end."""
+        row = self._end(self._route(route_id, "active").route_id, "stopped")
+        return {"route_id": route_id, "status": row.status}
 
-    def _stop(self, stop_id: str) -> Stop:
-        return existing(self.stops, stop_id, "stop", "list_stops_near")
+    @tool(destructive=True)
+    def discard_route(self, route_id: t.RouteId) -> t.RouteGone:
+        """Delete a route that is not active."""
+        self._route(route_id, "planned", "finished", "stopped")
+        self.routes.remove(route_id)
+        return {"route_id": route_id, "removed": True}
 
-    def _list(self, list_id: str) -> PlaceList:
-        return existing(self.lists, list_id, "list", "list_place_lists")
+    @tool(read_only=True)
+    def get_arrival(self, route_id: t.RouteId, in_minutes: t.InMinutes = 0) -> t.Arrival:
+        """Tell when a planned or active route arrives, in local time there, leaving now or in some minutes."""
+        day, time = self._arrival(self._route(route_id, "planned", "active"), int(in_minutes))
+        return {"route_id": route_id, "day": day, "time": time}
 
-    def _trip(self, trip_id: str) -> Trip:
-        row = existing(self.trips, trip_id, "trip", "start_map_trip")
-        if row.status != "running":
-            raise ToolError("wrong_state", f"{trip_id} is {row.status}", "Only a running trip can be changed.")
-        return row
+    @tool(read_only=True)
+    def measure_distances(self, from_ids: t.FewPlaces, to_ids: t.Stops, mode: t.OnRoads = "drive") -> list[t.Distance]:
+        """Tell the shortest distances over open roads from each of some places to each of others; no way, no entry."""
+        goals = [(key, self._at(self._place(key)).junction_id) for key in to_ids]
+        starts = [(key, self._at(self._place(key)).junction_id) for key in from_ids]
+        graph = self._graph(mode)
+        found: list[t.Distance] = []
+        for from_id, start in starts:
+            sums, _ = shortest(graph, start, "meters")
+            found += [{"from_id": from_id, "to_id": to_id, "meters": sums[goal]} for to_id, goal in goals if goal in sums]
+        return found
 
-    def _street(self, crossing: str) -> str:
-        return min(r.name for r in self.roads.values() if crossing in (r.start, r.end))
+    @tool(read_only=True)
+    def order_stops(self, from_id: t.PlaceId, place_ids: t.Stops, mode: t.OnRoads = "drive") -> list[t.NextStop]:
+        """Put places in the order that makes a tour from a place shortest; each with the distance from the one before."""
+        keys = sorted({*place_ids} - {from_id})
+        nodes = {key: self._at(self._place(key)).junction_id for key in (from_id, *keys)}
+        graph = self._graph(mode)
+        sums = {key: shortest(graph, node, "meters")[0] for key, node in nodes.items()}
+        if any(nodes[key] not in sums[from_id] for key in keys):
+            raise ToolError("not_found", "no open way leads to some of the places", "Choose another mode, or other places.")
 
-    def _local(self, place_id: str, moment: Moment | None) -> dt.datetime:
-        now = self.now
-        if moment is not None:
-            now = dt.datetime.combine(date_of(moment["day"]), time_of(moment["time"]))
-        return now + dt.timedelta(minutes=ZONES[self.crossings[self._place(place_id).crossing].town])
+        def steps(order: tuple[str, ...]) -> list[int]:
+            return [sums[a][nodes[b]] for a, b in pairwise((from_id, *order))]
 
-    def _network(self, mode: str) -> nx.Graph:
-        """The roads that are open to a way of travelling, with lengths and seconds."""
-        graph = nx.Graph()
-        graph.add_nodes_from(self.crossings)
-        for road in self.roads.values():
-            if not road.closed and (road.kind != "path" or mode == "walk"):
-                graph.add_edge(road.start, road.end, metres=road.metres, seconds=_seconds(road, mode), road=road)
-        return graph
+        best = min(permutations(keys), key=lambda order: (sum(steps(order)), order))
+        return [{"place_id": key, "meters": meters} for key, meters in zip(best, steps(best), strict=True)]
 
-    def _path(self, start_id: str, target_id: str, mode: str) -> list[str]:
-        start, target = self._place(start_id), self._place(target_id)
-        try:
-            return nx.dijkstra_path(self._network(mode), start.crossing, target.crossing, weight="seconds")  # type: ignore[no-any-return]
-        except nx.NetworkXNoPath:
-            raise ToolError("wrong_state", "closed roads cut the way", "Use reopen_road, or another mode.") from None
+    # -- shared arrivals -------------------------------------------------------------------------
 
-    def _between(self, start: str, end: str, mode: str) -> Road:
-        return self._network(mode).edges[start, end]["road"]  # type: ignore[no-any-return]
+    @tool(read_only=True)
+    def list_map_friends(self, limit: Limit = 5) -> list[t.FriendRow]:
+        """List the friends with whom the user can share an arrival."""
+        return [{"map_friend_id": f.map_friend_id, "name": f.name} for f in list(self.friends.values())[: int(limit)]]
 
-    def _minutes(self, roads: list[Road], mode: str) -> int:
-        return math.ceil(sum(_seconds(r, mode) for r in roads) / 60)
+    @tool(read_only=True)
+    def find_map_friend(self, name: t.KnownName) -> t.FriendRow:
+        """Find a friend by name."""
+        row = named(self.friends.values(), name, "friend", "list_map_friends")
+        return {"map_friend_id": row.map_friend_id, "name": row.name}
 
-    def _trip_done(self, row: Trip) -> TripDone:
-        arrival = self.now + dt.timedelta(minutes=row.minutes)
-        return {"trip_id": row.trip_id, "minutes": row.minutes, "arrival": f"{arrival:%H:%M}", "status": row.status}
+    @tool()
+    def share_eta(self, route_id: t.RouteId, map_friend_id: t.MapFriendId) -> t.Shared:
+        """Share the arrival of the active route with a friend."""
+        row = self._route(route_id, "active")
+        existing(self.friends, map_friend_id, "friend", "list_map_friends")
+        if any(s.map_friend_id == map_friend_id for s in self.shares.values()):
+            raise ToolError("conflict", "the arrival is shared with this friend already", "list_eta_shares shows with whom.")
+        key = self.shares.fresh("eta", route_id, map_friend_id)
+        self.shares.put(key, Share(key, route_id, map_friend_id))
+        return {"eta_share_id": key, "arrives": self._arrival(row)[1]}
 
+    @tool(read_only=True)
+    def list_eta_shares(self, limit: Limit = 5) -> list[t.ShareRow]:
+        """List with whom the arrival of the active route is shared."""
+        rows = sorted(self.shares.values(), key=lambda s: s.eta_share_id)[: int(limit)]
+        return [{"eta_share_id": s.eta_share_id, "map_friend_id": s.map_friend_id, "route_id": s.route_id} for s in rows]
 
-def _seconds(road: Road, mode: str) -> int:
-    speed = SPEEDS[mode] * (1.5 if mode == "drive" and road.kind == "main" else 1.0)
-    return max(1, round(road.metres / speed * 60))
+    @tool(destructive=True)
+    def stop_sharing(self, eta_share_id: t.EtaShareId) -> t.ShareGone:
+        """Stop sharing an arrival with a friend."""
+        self.shares.remove(existing(self.shares, eta_share_id, "shared arrival", "list_eta_shares").eta_share_id)
+        return {"eta_share_id": eta_share_id, "removed": True}
 
+    # -- saved places ----------------------------------------------------------------------------
 
-def _clock(minute: int) -> str:
-    return f"{minute // 60:02d}:{minute % 60:02d}"
+    @tool(read_only=True)
+    def list_place_lists(self, limit: Limit = 5) -> list[t.ListRow]:
+        """List the user's lists of places."""
+        return [self._list_row(r) for r in list(self.lists.values())[: int(limit)]]
 
+    @tool(read_only=True)
+    def find_place_list(self, name: t.KnownName) -> t.ListRow:
+        """Find a list of places by its name."""
+        return self._list_row(named(self.lists.values(), name, "place list", "list_place_lists"))
 
-def _place_shown(row: Place) -> PlaceShown:
-    return {"place_id": row.place_id, "name": row.name, "category": row.category, "rating": row.rating / 10}
+    @tool()
+    def create_place_list(self, name: t.NewName, place_ids: t.Places) -> t.ListRow:
+        """Make a list of some places, each saved under its own name, or an empty list."""
+        name = unused(self.lists.values(), name, "place list")
+        places = [self._place(key) for key in sorted(set(place_ids))]
+        for place in places:
+            unused(self.saved.values(), place.name, "saved place")
+        self._check_room(len(self.lists), "lists", "delete_place_list")
+        self._check_room(len(self.saved) + len(places) - 1, "saved places", "unsave_place")
+        key = self.lists.fresh("plst", name)
+        row = self.lists.put(key, PlaceList(key, name))
+        for place in places:
+            saved = self.saved.fresh("svp", place.name)
+            self.saved.put(saved, Saved(saved, place.name, place.place_id, key))
+        return self._list_row(row)
 
+    @tool(idempotent=True)
+    def rename_place_list(self, place_list_id: t.PlaceListId, name: t.NewName) -> t.ListRow:
+        """Give a list of places another name."""
+        self._list(place_list_id)
+        name = unused([r for r in self.lists.values() if r.place_list_id != place_list_id], name, "place list")
+        return self._list_row(self.lists.update(place_list_id, name=name))
 
-def _road_shown(row: Road) -> RoadShown:
-    return {"road_id": row.road_id, "name": row.name, "metres": row.metres, "closed": bool(row.closed)}
+    @tool(destructive=True)
+    def delete_place_list(self, place_list_id: t.PlaceListId) -> t.ListGone:
+        """Delete a list and what is saved in it; tells how many saved places are gone."""
+        self._list(place_list_id)
+        rows = self._in_list(place_list_id)
+        for row in rows:
+            self.saved.remove(row.saved_place_id)
+        self.lists.remove(place_list_id)
+        return {"place_list_id": place_list_id, "removed": len(rows)}
 
+    @tool(read_only=True)
+    def list_saved_places(self, place_list_id: t.PlaceListId, limit: Limit = 5) -> list[t.SavedRow]:
+        """List what is saved in a list, in the order of names."""
+        self._list(place_list_id)
+        rows = sorted(self._in_list(place_list_id), key=lambda s: s.name)[: int(limit)]
+        return [{"saved_place_id": s.saved_place_id, "name": s.name, "place_id": s.place_id} for s in rows]
 
-def _list_shown(row: PlaceList) -> ListShown:
-    return {"list_id": row.list_id, "name": row.name, "places": len(row.places)}
+    @tool(read_only=True)
+    def find_saved_place(self, name: t.KnownName) -> t.SavedShown:
+        """Find a saved place by the user's name for it."""
+        row = named(self.saved.values(), name, "saved place", "list_saved_places")
+        return {"saved_place_id": row.saved_place_id, "place_id": row.place_id, "place_list_id": row.place_list_id}
+
+    @tool()
+    def save_place(self, place_id: t.PlaceId, place_list_id: t.PlaceListId, name: t.NewName) -> t.SavedShown:
+        """Save a place in a list under the user's own name for it."""
+        self._place(place_id)
+        self._list(place_list_id)
+        self._check_new_in_list(place_list_id, place_id)
+        name = unused(self.saved.values(), name, "saved place")
+        self._check_room(len(self.saved), "saved places", "unsave_place")
+        key = self.saved.fresh("svp", name)
+        self.saved.put(key, Saved(key, name, place_id, place_list_id))
+        return {"saved_place_id": key, "place_id": place_id, "place_list_id": place_list_id}
+
+    @tool()
+    def move_saved_place(self, saved_place_id: t.SavedPlaceId, place_list_id: t.PlaceListId) -> t.SavedShown:
+        """Move a saved place into another list."""
+        row = self._saved(saved_place_id)
+        self._list(place_list_id)
+        self._check_new_in_list(place_list_id, row.place_id)
+        self.saved.update(saved_place_id, place_list_id=place_list_id)
+        return {"saved_place_id": saved_place_id, "place_id": row.place_id, "place_list_id": place_list_id}
+
+    @tool(destructive=True)
+    def unsave_place(self, saved_place_id: t.SavedPlaceId) -> t.SavedGone:
+        """Remove a saved place from its list; the place stays on the map."""
+        self.saved.remove(self._saved(saved_place_id).saved_place_id)
+        return {"saved_place_id": saved_place_id, "removed": True}
+
+    # -- transit ---------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_transit_lines(self, town_id: t.TownId, limit: Limit = 5) -> list[t.LineRow]:
+        """List the bus and tram lines of a town."""
+        self._town(town_id)
+        return [line_row(r) for r in self.lines.where(lambda r: r.town_id == town_id)[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_transit_line(self, name: t.KnownName) -> t.LineRow:
+        """Find a bus or tram line by its name."""
+        return line_row(named(self.lines.values(), name, "line", "list_transit_lines"))
+
+    @tool(read_only=True)
+    def get_transit_line(self, transit_line_id: t.TransitLineId) -> t.LineShown:
+        """Show a line's number of stops, first and last departure, interval, and whether it runs now."""
+        row = self._line(transit_line_id)
+        return {
+            "transit_line_id": transit_line_id,
+            "stops": len(row.stops),
+            "first": row.first,
+            "last": row.last,
+            "every_minutes": row.minutes,
+            "running": self._running(row),
+        }
+
+    @tool(read_only=True)
+    def list_line_stops(self, transit_line_id: t.TransitLineId, limit: Limit = 5) -> list[t.StopRow]:
+        """List the stops of a line in order."""
+        rows = [self.stops[key] for key in self._line(transit_line_id).stops[: int(limit)]]
+        return [{"transit_stop_id": s.transit_stop_id, "name": s.name} for s in rows]
+
+    @tool(read_only=True)
+    def find_transit_stop(self, name: t.KnownName) -> t.StopRow:
+        """Find a bus or tram stop by its name."""
+        row: Stop = named(self.stops.values(), name, "stop", "list_line_stops")
+        return {"transit_stop_id": row.transit_stop_id, "name": row.name}
+
+    @tool(read_only=True)
+    def nearest_stop(self, place_id: t.PlaceId) -> t.StopNear:
+        """Find the stop that is nearest to a place, as the crow flies."""
+        at = self._at(self._place(place_id))
+        meters, key = min((straight(at, self.junctions[s.junction_id]), s.transit_stop_id) for s in self.stops.values())
+        return {"transit_stop_id": key, "meters": meters}
+
+    @tool(read_only=True)
+    def list_departures(self, transit_stop_id: t.TransitStopId, limit: Limit = 5) -> list[t.Departure]:
+        """List the next departure of each line and direction from a stop today, in local time, the soonest first."""
+        existing(self.stops, transit_stop_id, "stop", "list_line_stops")
+        found: list[tuple[int, str, str]] = []
+        for line in self.lines.values():
+            if transit_stop_id in line.stops:
+                time = local(self.now, self.towns[line.town_id].zone).strftime("%H:%M")
+                next_ones = departures(line, line.stops.index(transit_stop_id), time)
+                found += [(leaves, line.transit_line_id, self.stops[last].name) for leaves, last in next_ones]
+        return [
+            {"transit_line_id": key, "toward": toward, "time": f"{leaves // 60 % 24:02d}:{leaves % 60:02d}"}
+            for leaves, key, toward in sorted(found)[: int(limit)]
+        ]
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def _address(self, street_address_id: str) -> Address:
+        return existing(self.addresses, street_address_id, "address", "list_street_addresses")
+
+    def _line(self, transit_line_id: str) -> Line:
+        return existing(self.lines, transit_line_id, "line", "list_transit_lines")
+
+    def _check_room(self, count: int, what: str, remedy: str) -> None:
+        if count >= MOST:
+            raise ToolError("insufficient", f"there are {MOST} {what} at most", f"Use {remedy} first.")

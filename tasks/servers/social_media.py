@@ -4,268 +4,55 @@
         session.call("find_profile", {"name": "Orchid Lane"})
 
 Posts of a private profile are seen by its followers only, and following it takes a request. A block severs follows both
-ways and hides each from the other. Drafts are published once, and a poll takes one vote of a person.
+ways, hides each from the other's posts and ends messages between them. Drafts are published once, now or at a minute that no
+other draft has, and a poll takes one vote of a person.
 
 Left out: pictures, advertising, and people who answer by themselves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime as dt
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
+from pydantic import Field
 
+from tasks.servers import social_media_types as t
 from tasks.servers.lookup import existing, named
 from tasks.servers.session import Server
+from tasks.servers.social_media_data import seed_rows
+from tasks.servers.social_media_types import Comment, Draft, Link, Post, PrivateMessage, Profile, User
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Limit, identifier, plain
-from tasks.servers.world import World, words
+from tasks.servers.typed import Limit, date_of, plain, time_of
+from tasks.servers.world import World
 
-ProfileId = identifier("profile", "prof")
-PostId = identifier("post", "post")
-PostCommentId = identifier("post_comment", "pcom")
-DraftId = identifier("post_draft", "pdr")
-
-Audience = Literal["everyone", "followers"]
-Standing = Literal["self", "following", "requested", "blocked", "none"]
-KnownHandle = Annotated[str, Field(min_length=1, max_length=60, description="The profile's name; case does not matter.")]
-PostText = Annotated[str, Field(min_length=1, max_length=280, description="The text, one line.")]
-Tag = Annotated[str, Field(pattern="^[a-z][a-z0-9_]{1,29}$", description="A hashtag without #.")]
-
-HANDLES = words(
-    """Acorn Breeze Cedar Drizzle Echo Fable Glint Haze Iris Jolt Karma Lilac Mellow Nomad Opal Plume Quirk Rove Sprig Tidal
-    Umber Vivid Wander Xenia Yarn Zest Amble Bliss Crisp Dapple Eddy Frost Gleam Hush Inlet Jade Kite Lull Mirth Nook"""
-)
-PLACES = words(
-    """Lane Studio Garden Kitchen Trail Press Lab Corner Loft Works Notes Diary Club Yard Bench Shelf Porch Attic Harbor Mill
-    Grove Market Parlor Tower Cabin Bakery Gallery Orchard Terrace Library Balcony Cellar Courtyard Dock Forge Hut"""
-)
-THINGS = words(
-    """bread sunrise marathon orchid bicycle harbour violin mural canyon espresso lighthouse sketch tomato glacier quilt falcon
-    ramen telescope cottage tulip canoe lantern waffle sculpture meadow comet pottery sourdough waterfall penguin typewriter
-    dumpling aurora cactus postcard"""
-)
-OPENERS = ("Today I made a", "Look at this", "Still thinking about the", "My first", "Nothing beats a good")
-TAGS = ("food", "travel", "music", "nature", "art", "sport")
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    profile_id: str
-    name: str
-    bio: str
-    private: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One follows another (`pending` until a private profile agrees), or blocks them. The key is `kind/from/to`."""
-
-    kind: Literal["follow", "block"]
-    source: str
-    target: str
-    pending: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Post:
-    post_id: str
-    author: str
-    text: str
-    at: str
-    audience: Audience
-    tags: tuple[str, ...] = ()
-    likes: tuple[str, ...] = ()
-    saved: tuple[str, ...] = ()
-    shared: str = ""
-    options: tuple[str, ...] = ()
-    votes: tuple[tuple[str, int], ...] = ()
-    pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    comment_id: str
-    post_id: str
-    author: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    draft_id: str
-    text: str
-    audience: Audience
-    tags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """The one row that says who the user is."""
-
-    profile_id: str
-
-
-class ProfileShown(TypedDict):
-    profile_id: ProfileId
-    name: str
-    private: bool
-    standing: Standing
-
-
-class ProfileTold(TypedDict):
-    profile_id: ProfileId
-    bio: str
-    followers: int
-    following: int
-    posts: int
-
-
-class PostShown(TypedDict):
-    post_id: PostId
-    author_id: ProfileId
-    text: str
-    likes: int
-    comments: int
-
-
-class PostTold(TypedDict):
-    post_id: PostId
-    author_id: ProfileId
-    audience: Audience
-    likes: int
-    shares: int
-    tags: list[str]
-
-
-class PostDone(TypedDict):
-    post_id: PostId
-    audience: Audience
-
-
-class LikeDone(TypedDict):
-    post_id: PostId
-    likes: int
-
-
-class SaveDone(TypedDict):
-    post_id: PostId
-    saved: bool
-
-
-class FollowDone(TypedDict):
-    profile_id: ProfileId
-    standing: Standing
-
-
-class CommentShown(TypedDict):
-    comment_id: PostCommentId
-    author_id: ProfileId
-    text: str
-
-
-class CommentDone(TypedDict):
-    comment_id: PostCommentId
-    comments: int
-
-
-class DraftShown(TypedDict):
-    draft_id: DraftId
-    text: str
-    audience: Audience
-
-
-class TagShown(TypedDict):
-    tag: str
-    posts: int
-
-
-class Choice(TypedDict):
-    choice: int
-    text: str
-    votes: int
-
-
-class Settings(TypedDict):
-    """What others see of the user's profile."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    bio: Annotated[str, Field(max_length=100, description="A line about the user; may be empty.")]
-    private: Annotated[bool, Field(description="Followers must ask first.")]
+AHEAD = 60
+"""Days ahead for which a draft can be scheduled."""
 
 
 class SocialMedia(Server):
     """One user's view of a network."""
 
     name = "social_media"
-    title = "Profiles, follows, posts, comments, likes and blocks."
+    title = "Profiles, follows, posts, comments, likes, messages and blocks."
 
     profiles: Table[Profile]
     links: Table[Link]
     posts: Table[Post]
     comments: Table[Comment]
     drafts: Table[Draft]
+    messages: Table[PrivateMessage]
     user: Table[User]
 
     @classmethod
     def seed(cls, world: World) -> Seed:
-        ids = world.ids("prof", 11)
-        firsts = world.picks(HANDLES, 8)
-        names = list(dict.fromkeys(f"{firsts[n % len(firsts)]} {place}" for n, place in enumerate(world.picks(PLACES, 4) * 3)))
-        profiles = {
-            key: Profile(key, name, f"All about {world.pick(THINGS)} and {world.pick(THINGS)}", n % 4 == 3)
-            for n, (key, name) in enumerate(zip(ids, names, strict=False))
-        }
-        ids = list(profiles)
-        me = ids[0]
-        links: dict[str, Link] = {}
-        for source in ids:
-            for target in world.rng.sample(ids, min(len(ids), 5)):
-                if source != target:
-                    pending = profiles[target].private and world.rng.random() < 0.3
-                    links[f"follow/{source}/{target}"] = Link("follow", source, target, pending)
-        blocked = ids[-1]
-        links = {k: v for k, v in links.items() if {v.source, v.target} != {me, blocked}}
-        links[f"block/{me}/{blocked}"] = Link("block", me, blocked)
-        posts: dict[str, Post] = {}
-        for n, key in enumerate(world.ids("post", 30)):
-            author = ids[n % len(ids)] if n < len(ids) else world.choice(ids)
-            audience: Audience = "followers" if profiles[author].private or n % 5 == 4 else "everyone"
-            at = f"{world.day(-30, -1)} {world.rng.randrange(7, 23):02d}:{world.rng.randrange(60):02d}"
-            text = f"{world.choice(OPENERS)} {world.pick(THINGS)} {world.pick(THINGS)}"
-            tags = tuple(sorted(world.rng.sample(TAGS, world.rng.randint(0, 2))))
-            friends = [
-                p for p in ids if p != author and f"follow/{p}/{author}" in links and not links[f"follow/{p}/{author}"].pending
-            ]
-            likes = tuple(sorted(p for p in friends if world.rng.random() < 0.4))
-            options = (world.pick(THINGS), world.pick(THINGS)) if n % 7 == 3 else ()
-            posts[key] = Post(key, author, text, at, audience, tags, likes, (), "", options)
-        comments = {}
-        for key in world.ids("pcom", 16):
-            post = world.choice(list(posts.values()))
-            author = world.choice([*post.likes, post.author])
-            comments[key] = Comment(key, post.post_id, author, f"What a {world.pick(THINGS)}")
-        drafts = {
-            key: Draft(key, f"{world.choice(OPENERS)} {world.pick(THINGS)}", "everyone", (world.choice(TAGS),))
-            for key in world.ids("pdr", 3)
-        }
-        return {
-            "profiles": profiles,
-            "links": links,
-            "posts": posts,
-            "comments": comments,
-            "drafts": drafts,
-            "user": {"user": User(me)},
-        }
+        return seed_rows(world)
 
     # -- profiles ----------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_profile(self, name: KnownHandle) -> ProfileShown:
+    def find_profile(self, name: t.KnownHandle) -> t.ProfileShown:
         """Finds a profile by its name."""
         return self._profile_shown(named(self._visible_profiles(), name, "profile", "list_profiles"))
 
@@ -276,7 +63,7 @@ class SocialMedia(Server):
             Literal["any", "following", "followers", "requested", "blocked"], Field(description="Which profiles.")
         ] = "any",
         limit: Limit = 5,
-    ) -> list[ProfileShown]:
+    ) -> list[t.ProfileShown]:
         """Lists profiles: all, those that the user follows or asked to, followers, or blocked ones."""
         me = self._me
         rows = {
@@ -289,19 +76,19 @@ class SocialMedia(Server):
         return [self._profile_shown(p) for p in self.profiles.where(rows)[: int(limit)]]
 
     @tool(read_only=True)
-    def get_profile(self, profile_id: ProfileId) -> ProfileTold:
+    def get_profile(self, profile_id: t.ProfileId) -> t.ProfileTold:
         """A profile's line about itself, and how many follow it, it follows, and posts it has."""
         row = self._profile(profile_id)
         return {
             "profile_id": profile_id,
             "bio": row.bio,
-            "followers": sum(k.target == profile_id and k.kind == "follow" and not k.pending for k in self.links.values()),
+            "followers": self._followers(profile_id),
             "following": sum(k.source == profile_id and k.kind == "follow" and not k.pending for k in self.links.values()),
             "posts": sum(p.author == profile_id for p in self.posts.values()),
         }
 
     @tool(idempotent=True)
-    def set_profile(self, settings: Annotated[Settings, Field(description="The new settings.")]) -> ProfileTold:
+    def set_profile(self, settings: Annotated[t.Settings, Field(description="The new settings.")]) -> t.ProfileTold:
         """Changes the user's own profile; made public, it takes in everybody who asked."""
         me = self._me
         bio = plain(settings["bio"], "bio") if settings["bio"] else ""
@@ -315,20 +102,19 @@ class SocialMedia(Server):
     # -- follows and blocks ------------------------------------------------------------------------
 
     @tool()
-    def follow_profile(self, profile_id: ProfileId) -> FollowDone:
+    def follow_profile(self, profile_id: t.ProfileId) -> t.FollowDone:
         """Follows a profile; a private one is asked first."""
         row, me = self._profile(profile_id), self._me
         if profile_id == me:
             raise ToolError("invalid_value", "the user cannot follow themselves", "Give another profile.")
-        if self._blocked(me, profile_id):
-            raise ToolError("denied", "the user has blocked this profile", "Use unblock_profile first.")
+        self._not_blocked(profile_id)
         if f"follow/{me}/{profile_id}" in self.links:
             raise ToolError("conflict", "the user follows or has asked this profile already", "Nothing is needed.")
         self.links.put(f"follow/{me}/{profile_id}", Link("follow", me, profile_id, row.private))
         return {"profile_id": profile_id, "standing": self._standing(profile_id)}
 
     @tool()
-    def unfollow_profile(self, profile_id: ProfileId) -> FollowDone:
+    def unfollow_profile(self, profile_id: t.ProfileId) -> t.FollowDone:
         """Stops following a profile, or takes back a request."""
         self._profile(profile_id)
         key = f"follow/{self._me}/{profile_id}"
@@ -338,28 +124,28 @@ class SocialMedia(Server):
         return {"profile_id": profile_id, "standing": self._standing(profile_id)}
 
     @tool(read_only=True)
-    def list_follow_requests(self, limit: Limit = 5) -> list[ProfileShown]:
+    def list_follow_requests(self, limit: Limit = 5) -> list[t.ProfileShown]:
         """Lists profiles that ask to follow the user."""
         me = self._me
         asking = [k.source for k in self.links.values() if k.kind == "follow" and k.target == me and k.pending]
         return [self._profile_shown(self.profiles[p]) for p in asking[: int(limit)]]
 
     @tool()
-    def accept_follower(self, profile_id: ProfileId) -> FollowDone:
+    def accept_follower(self, profile_id: t.ProfileId) -> t.FollowerDone:
         """Lets a profile follow that asks to."""
         key = self._request(profile_id)
         self.links.update(key, pending=False)
-        return {"profile_id": profile_id, "standing": self._standing(profile_id)}
+        return {"profile_id": profile_id, "followers": self._followers(self._me)}
 
     @tool()
-    def decline_follower(self, profile_id: ProfileId) -> FollowDone:
+    def decline_follower(self, profile_id: t.ProfileId) -> t.FollowerDone:
         """Refuses a profile that asks to follow."""
         self.links.remove(self._request(profile_id))
-        return {"profile_id": profile_id, "standing": self._standing(profile_id)}
+        return {"profile_id": profile_id, "followers": self._followers(self._me)}
 
     @tool()
-    def block_profile(self, profile_id: ProfileId) -> FollowDone:
-        """Blocks a profile: neither follows or sees the other any more."""
+    def block_profile(self, profile_id: t.ProfileId) -> t.FollowDone:
+        """Blocks a profile: neither follows, sees or writes to the other any more."""
         self._profile(profile_id)
         me = self._me
         if profile_id == me:
@@ -373,7 +159,7 @@ class SocialMedia(Server):
         return {"profile_id": profile_id, "standing": "blocked"}
 
     @tool()
-    def unblock_profile(self, profile_id: ProfileId) -> FollowDone:
+    def unblock_profile(self, profile_id: t.ProfileId) -> t.FollowDone:
         """Takes a block back; follows do not return by it."""
         self._profile(profile_id)
         key = f"block/{self._me}/{profile_id}"
@@ -385,26 +171,26 @@ class SocialMedia(Server):
     # -- posts -------------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def list_feed(self, limit: Limit = 5) -> list[PostShown]:
+    def list_feed(self, limit: Limit = 5) -> list[t.PostShown]:
         """Lists the newest posts of the profiles that the user follows."""
         rows = [p for p in self.posts.values() if self._follows(self._me, p.author) and self._sees(p)]
         return [self._post_shown(p) for p in _newest(rows)[: int(limit)]]
 
     @tool(read_only=True)
-    def list_posts(self, profile_id: ProfileId, limit: Limit = 5) -> list[PostShown]:
+    def list_posts(self, profile_id: t.ProfileId, limit: Limit = 5) -> list[t.PostShown]:
         """Lists a profile's posts that the user may see, a pinned one first, then the newest."""
         self._profile(profile_id)
         rows = _newest([p for p in self.posts.values() if p.author == profile_id and self._sees(p)])
         return [self._post_shown(p) for p in sorted(rows, key=lambda p: not p.pinned)[: int(limit)]]
 
     @tool(read_only=True)
-    def find_posts_by_tag(self, tag: Tag, limit: Limit = 5) -> list[PostShown]:
+    def find_posts_by_tag(self, tag: t.Tag, limit: Limit = 5) -> list[t.PostShown]:
         """Lists the newest posts with a hashtag."""
         rows = [p for p in self.posts.values() if tag in p.tags and self._sees(p)]
         return [self._post_shown(p) for p in _newest(rows)[: int(limit)]]
 
     @tool(read_only=True)
-    def list_hashtags(self, limit: Limit = 5) -> list[TagShown]:
+    def list_hashtags(self, limit: Limit = 5) -> list[t.TagShown]:
         """Lists hashtags, the most used first."""
         counts: dict[str, int] = {}
         for post in self.posts.values():
@@ -414,7 +200,7 @@ class SocialMedia(Server):
         return [{"tag": tag, "posts": count} for tag, count in best]
 
     @tool(read_only=True)
-    def get_post(self, post_id: PostId) -> PostTold:
+    def get_post(self, post_id: t.PostId) -> t.PostTold:
         """A post's audience, hashtags and how often it was liked and shared."""
         row = self._post(post_id)
         return {
@@ -429,22 +215,22 @@ class SocialMedia(Server):
     @tool()
     def create_post(
         self,
-        text: PostText,
-        tags: Annotated[list[Tag], Field(max_length=5, description="Hashtags without #.")],
-        audience: Annotated[Audience, Field(description="Who may see it.")] = "everyone",
-    ) -> PostDone:
+        text: t.PostText,
+        tags: Annotated[list[t.Tag], Field(max_length=5, description="Hashtags without #.")],
+        audience: Annotated[t.Audience, Field(description="Who may see it.")] = "everyone",
+    ) -> t.PostDone:
         """Publishes a post of the user."""
         return self._publish(plain(text), tuple(sorted(set(tags))), audience)
 
     @tool()
     def create_poll(
         self,
-        text: PostText,
+        text: t.PostText,
         options: Annotated[
             list[Annotated[str, Field(min_length=1, max_length=40, description="A choice.")]],
             Field(min_length=2, max_length=4, description="What to choose from."),
         ],
-    ) -> PostDone:
+    ) -> t.PostDone:
         """Publishes a question with choices, for everyone."""
         choices = tuple(plain(option) for option in options)
         if len({c.casefold() for c in choices}) < len(choices):
@@ -452,7 +238,7 @@ class SocialMedia(Server):
         return self._publish(plain(text), (), "everyone", choices)
 
     @tool(read_only=True)
-    def get_poll(self, post_id: PostId) -> list[Choice]:
+    def get_poll(self, post_id: t.PostId) -> list[t.Choice]:
         """The choices of a poll with their votes."""
         row = self._poll(post_id)
         return [
@@ -460,7 +246,7 @@ class SocialMedia(Server):
         ]
 
     @tool()
-    def vote_poll(self, post_id: PostId, choice: Annotated[int, Field(ge=1, le=4, description="Its number.")]) -> Choice:
+    def vote_poll(self, post_id: t.PostId, choice: Annotated[int, Field(ge=1, le=4, description="Its number.")]) -> t.Choice:
         """Votes in a poll of somebody else, once."""
         row, number = self._poll(post_id), int(choice)
         if number > len(row.options):
@@ -473,15 +259,15 @@ class SocialMedia(Server):
         return self.get_poll(post_id)[number - 1]
 
     @tool()
-    def share_post(self, post_id: PostId, text: PostText) -> PostDone:
+    def share_post(self, post_id: t.PostId, text: t.PostText) -> t.PostDone:
         """Shares a post that everyone may see, with a line of the user's."""
         row = self._post(post_id)
-        if row.audience != "everyone":
-            raise ToolError("denied", "this post is for followers only", "Share posts for everyone.")
+        if self._inner(row):
+            raise ToolError("denied", "this post is for followers only", "Share posts of public profiles for everyone.")
         return self._publish(plain(text), (), "everyone", shared=row.shared or post_id)
 
     @tool(destructive=True)
-    def delete_post(self, post_id: PostId) -> PostDone:
+    def delete_post(self, post_id: t.PostId) -> t.PostDone:
         """Deletes one of the user's own posts with its comments."""
         row = self._own(post_id)
         for key in [c.comment_id for c in self.comments.values() if c.post_id == post_id]:
@@ -492,7 +278,7 @@ class SocialMedia(Server):
         return {"post_id": post_id, "audience": row.audience}
 
     @tool(idempotent=True)
-    def pin_post(self, post_id: PostId) -> PostDone:
+    def pin_post(self, post_id: t.PostId) -> t.PostDone:
         """Pins one of the user's own posts, instead of the one that was pinned."""
         row = self._own(post_id)
         for other in self.posts.where(lambda p: p.pinned and p.author == row.author and p.post_id != post_id):
@@ -501,7 +287,7 @@ class SocialMedia(Server):
         return {"post_id": post_id, "audience": row.audience}
 
     @tool()
-    def like_post(self, post_id: PostId) -> LikeDone:
+    def like_post(self, post_id: t.PostId) -> t.LikeDone:
         """Likes a post, once."""
         row = self._post(post_id)
         if self._me in row.likes:
@@ -510,7 +296,7 @@ class SocialMedia(Server):
         return {"post_id": post_id, "likes": len(row.likes) + 1}
 
     @tool()
-    def unlike_post(self, post_id: PostId) -> LikeDone:
+    def unlike_post(self, post_id: t.PostId) -> t.LikeDone:
         """Takes a like back."""
         row = self._post(post_id)
         if self._me not in row.likes:
@@ -519,21 +305,21 @@ class SocialMedia(Server):
         return {"post_id": post_id, "likes": len(row.likes) - 1}
 
     @tool(idempotent=True)
-    def bookmark_post(self, post_id: PostId) -> SaveDone:
+    def bookmark_post(self, post_id: t.PostId) -> t.SaveDone:
         """Keeps a post among the user's bookmarks."""
         row = self._post(post_id)
         self.posts.update(post_id, saved=tuple(dict.fromkeys((*row.saved, self._me))))
         return {"post_id": post_id, "saved": True}
 
     @tool(idempotent=True)
-    def remove_bookmark(self, post_id: PostId) -> SaveDone:
+    def remove_bookmark(self, post_id: t.PostId) -> t.SaveDone:
         """Takes a post off the user's bookmarks."""
         row = self._post(post_id)
         self.posts.update(post_id, saved=tuple(p for p in row.saved if p != self._me))
         return {"post_id": post_id, "saved": False}
 
     @tool(read_only=True)
-    def list_bookmarks(self, limit: Limit = 5) -> list[PostShown]:
+    def list_bookmarks(self, limit: Limit = 5) -> list[t.PostShown]:
         """Lists the user's bookmarks, the newest post first."""
         rows = [p for p in self.posts.values() if self._me in p.saved and self._sees(p)]
         return [self._post_shown(p) for p in _newest(rows)[: int(limit)]]
@@ -541,7 +327,7 @@ class SocialMedia(Server):
     # -- comments and drafts -----------------------------------------------------------------------
 
     @tool()
-    def comment_post(self, post_id: PostId, text: PostText) -> CommentDone:
+    def comment_post(self, post_id: t.PostId, text: t.PostText) -> t.CommentDone:
         """Comments on a post."""
         self._post(post_id)
         line = plain(text)
@@ -550,14 +336,14 @@ class SocialMedia(Server):
         return {"comment_id": key, "comments": self._count(post_id)}
 
     @tool(read_only=True)
-    def list_post_comments(self, post_id: PostId, limit: Limit = 5) -> list[CommentShown]:
+    def list_post_comments(self, post_id: t.PostId, limit: Limit = 5) -> list[t.CommentShown]:
         """Lists a post's comments."""
         self._post(post_id)
         rows = self.comments.where(lambda c: c.post_id == post_id)[: int(limit)]
         return [{"comment_id": c.comment_id, "author_id": c.author, "text": c.text} for c in rows]
 
     @tool(destructive=True)
-    def delete_post_comment(self, comment_id: PostCommentId) -> CommentDone:
+    def delete_post_comment(self, comment_id: t.PostCommentId) -> t.CommentDone:
         """Deletes a comment of the user, or any on a post of the user."""
         row = existing(self.comments, comment_id, "comment", "list_post_comments")
         if self._me not in (row.author, self.posts[row.post_id].author):
@@ -566,27 +352,98 @@ class SocialMedia(Server):
         return {"comment_id": comment_id, "comments": self._count(row.post_id)}
 
     @tool(read_only=True)
-    def list_drafts_of_posts(self, limit: Limit = 5) -> list[DraftShown]:
+    def list_drafts_of_posts(self, limit: Limit = 5) -> list[t.DraftShown]:
         """Lists posts that are written and not published."""
         rows = list(self.drafts.values())[: int(limit)]
         return [{"draft_id": d.draft_id, "text": d.text, "audience": d.audience} for d in rows]
 
     @tool()
     def save_post_draft(
-        self, text: PostText, audience: Annotated[Audience, Field(description="Who may see it.")] = "everyone"
-    ) -> DraftShown:
-        """Keeps a post for later."""
+        self, text: t.PostText, audience: Annotated[t.Audience, Field(description="Who may see it.")] = "everyone"
+    ) -> t.DraftDone:
+        """Keeps a post for later; publish_post_draft publishes it."""
         line = plain(text)
         key = self.drafts.fresh("pdr", line, audience)
         self.drafts.put(key, Draft(key, line, audience, ()))
-        return {"draft_id": key, "text": line, "audience": audience}
+        return {"draft_id": key, "drafts": len(self.drafts)}
 
     @tool()
-    def publish_post_draft(self, draft_id: DraftId) -> PostDone:
-        """Publishes a draft; it is no draft any more."""
-        row = existing(self.drafts, draft_id, "draft", "list_drafts_of_posts")
+    def publish_post_draft(self, draft_id: t.DraftId) -> t.PostDone:
+        """Publishes a draft that is not scheduled; it is no draft any more."""
+        row = self._draft(draft_id)
+        if row.due:
+            raise ToolError("wrong_state", f"{draft_id} is due at {row.due}", "Use unschedule_post_draft first.")
         self.drafts.remove(draft_id)
         return self._publish(row.text, row.tags, row.audience)
+
+    @tool(destructive=True)
+    def discard_post_draft(self, draft_id: t.DraftId) -> t.DraftDone:
+        """Deletes a draft, scheduled or not."""
+        self._draft(draft_id)
+        self.drafts.remove(draft_id)
+        return {"draft_id": draft_id, "drafts": len(self.drafts)}
+
+    @tool()
+    def schedule_post_draft(
+        self, draft_id: t.DraftId, due: Annotated[t.Slot, Field(description="When to publish it.")]
+    ) -> t.ScheduleDone:
+        """Sets when a draft is to be published, or another time for it; each minute takes one."""
+        self._draft(draft_id)
+        at = dt.datetime.combine(date_of(due["day"]), time_of(due["time"]))
+        if not self.now < at <= self.now + dt.timedelta(days=AHEAD):
+            raise ToolError("invalid_value", f"{at:%Y-%m-%d %H:%M} is not within the next {AHEAD} days", "Give a later time.")
+        slot = f"{at:%Y-%m-%d %H:%M}"
+        if any(d.due == slot and d.draft_id != draft_id for d in self.drafts.values()):
+            raise ToolError("conflict", f"another draft is due at {slot}", "list_scheduled_posts shows which.")
+        self.drafts.update(draft_id, due=slot)
+        return {"draft_id": draft_id, "due": slot}
+
+    @tool()
+    def unschedule_post_draft(self, draft_id: t.DraftId) -> t.UnscheduleDone:
+        """Takes a draft off the schedule; it stays a draft."""
+        row = self._draft(draft_id)
+        if not row.due:
+            raise ToolError("wrong_state", f"{draft_id} is not scheduled", "Nothing is needed.")
+        self.drafts.update(draft_id, due="")
+        return {"draft_id": draft_id, "scheduled": sum(bool(d.due) for d in self.drafts.values())}
+
+    @tool(read_only=True)
+    def list_scheduled_posts(self, limit: Limit = 5) -> list[t.ScheduledShown]:
+        """Lists drafts that are scheduled, the next one first."""
+        rows = sorted(self.drafts.where(lambda d: bool(d.due)), key=lambda d: d.due)[: int(limit)]
+        return [{"draft_id": d.draft_id, "text": d.text, "due": d.due} for d in rows]
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    @tool()
+    def message_profile(self, profile_id: t.ProfileId, text: t.PostText) -> t.MessageDone:
+        """Writes to a profile in private; a private profile must be followed first."""
+        row, line = self._profile(profile_id), plain(text)
+        if profile_id == self._me:
+            raise ToolError("invalid_value", "the user cannot write to themselves", "Give another profile.")
+        self._not_blocked(profile_id)
+        if row.private and not self._follows(self._me, profile_id):
+            raise ToolError("denied", "only followers write to a private profile", "Use follow_profile first.")
+        key = self.messages.fresh("pms", profile_id, line)
+        self.messages.put(key, PrivateMessage(key, profile_id, True, line, f"{self.now:%Y-%m-%d %H:%M}"))
+        return {"message_id": key, "profile_id": profile_id}
+
+    @tool(read_only=True)
+    def list_profile_messages(self, profile_id: t.ProfileId, limit: Limit = 5) -> list[t.MessageShown]:
+        """Lists private messages with a profile, the newest first."""
+        self._profile(profile_id)
+        rows = self.messages.where(lambda m: m.profile_id == profile_id)
+        rows.sort(key=lambda m: (m.at, m.message_id), reverse=True)
+        return [{"message_id": m.message_id, "mine": m.mine, "text": m.text, "at": m.at} for m in rows[: int(limit)]]
+
+    @tool(destructive=True)
+    def unsend_profile_message(self, message_id: t.ProfileMessageId) -> t.MessageDone:
+        """Takes back a private message that the user wrote."""
+        row = existing(self.messages, message_id, "message", "list_profile_messages")
+        if not row.mine:
+            raise ToolError("denied", "the user did not write this message", "Only own messages can be taken back.")
+        self.messages.remove(message_id)
+        return {"message_id": message_id, "profile_id": row.profile_id}
 
     # -- helpers -----------------------------------------------------------------------------------
 
@@ -597,11 +454,18 @@ class SocialMedia(Server):
     def _blocked(self, source: str, target: str) -> bool:
         return f"block/{source}/{target}" in self.links
 
+    def _not_blocked(self, profile_id: str) -> None:
+        if self._blocked(self._me, profile_id):
+            raise ToolError("denied", "the user has blocked this profile", "Use unblock_profile first.")
+
     def _follows(self, source: str, target: str) -> bool:
         link = self.links.get(f"follow/{source}/{target}")
         return link is not None and not link.pending
 
-    def _standing(self, profile_id: str) -> Standing:
+    def _followers(self, profile_id: str) -> int:
+        return sum(k.target == profile_id and k.kind == "follow" and not k.pending for k in self.links.values())
+
+    def _standing(self, profile_id: str) -> t.Standing:
         if profile_id == self._me:
             return "self"
         if self._blocked(self._me, profile_id):
@@ -615,7 +479,7 @@ class SocialMedia(Server):
     def _profile(self, profile_id: str) -> Profile:
         return existing(self.profiles, profile_id, "profile", "list_profiles")
 
-    def _profile_shown(self, row: Profile) -> ProfileShown:
+    def _profile_shown(self, row: Profile) -> t.ProfileShown:
         standing = self._standing(row.profile_id)
         return {"profile_id": row.profile_id, "name": row.name, "private": row.private, "standing": standing}
 
@@ -633,8 +497,11 @@ class SocialMedia(Server):
             return True
         if self._blocked(me, row.author) or self._blocked(row.author, me):
             return False
-        hidden = row.audience == "followers" or self.profiles[row.author].private
-        return not hidden or self._follows(me, row.author)
+        return not self._inner(row) or self._follows(me, row.author)
+
+    def _inner(self, row: Post) -> bool:
+        """Whether only followers of its author see a post."""
+        return row.audience == "followers" or self.profiles[row.author].private
 
     def _post(self, post_id: str) -> Post:
         row = existing(self.posts, post_id, "post", "list_feed")
@@ -648,6 +515,9 @@ class SocialMedia(Server):
             raise ToolError("denied", "this is somebody else's post", "Only own posts can be changed.")
         return row
 
+    def _draft(self, draft_id: str) -> Draft:
+        return existing(self.drafts, draft_id, "draft", "list_drafts_of_posts")
+
     def _poll(self, post_id: str) -> Post:
         row = self._post(post_id)
         if not row.options:
@@ -657,7 +527,7 @@ class SocialMedia(Server):
     def _count(self, post_id: str) -> int:
         return sum(c.post_id == post_id for c in self.comments.values())
 
-    def _post_shown(self, row: Post) -> PostShown:
+    def _post_shown(self, row: Post) -> t.PostShown:
         return {
             "post_id": row.post_id,
             "author_id": row.author,
@@ -667,8 +537,8 @@ class SocialMedia(Server):
         }
 
     def _publish(
-        self, text: str, tags: tuple[str, ...], audience: Audience, options: tuple[str, ...] = (), shared: str = ""
-    ) -> PostDone:
+        self, text: str, tags: tuple[str, ...], audience: t.Audience, options: tuple[str, ...] = (), shared: str = ""
+    ) -> t.PostDone:
         key = self.posts.fresh("post", text, tags, audience, options, shared)
         at = f"{self.now:%Y-%m-%d %H:%M}"
         self.posts.put(key, Post(key, self._me, text, at, audience, tags, shared=shared, options=options))

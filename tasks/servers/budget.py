@@ -1,338 +1,140 @@
-"""The budget server: one household's envelopes, expenses, income and savings goals, month by month.
+"""The budget server: one household's envelopes, monthly budgets, expenses, income and savings goals.
 
     with environment(["budget"]).session(7) as session:
         session.call("list_envelopes", {})
 
-Income is money to assign; an envelope holds what was assigned to it less what was spent from it, and a locked one refuses to
-go below zero. A savings goal is filled out of envelopes. Money is never made: what came in is assigned, saved or still free.
+Income is money to assign; an envelope holds what was assigned to it less what was spent from it. A budget says what an
+envelope should spend in a month. A locked envelope refuses to go below zero or beyond the month's budget; another one may. A
+savings goal is filled out of envelopes. Money is never made: what came in is assigned, saved or still free.
 
-Left out: several currencies, and months that close by themselves; close_month does it.
+Left out: several currencies, and months that close by themselves; close_budget_month does it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
+from pydantic import Field
 
+from tasks.servers import budget_types as t
+from tasks.servers.budget_data import seeded
+from tasks.servers.budget_state import Household, envelope_shown, expense_shown, goal_shown, income_shown, left_of
 from tasks.servers.lookup import existing, named, unused
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Amount, Date, Limit, cents, date_of, identifier, money, plain
-from tasks.servers.world import World, words
-
-EnvelopeId = identifier("envelope", "env")
-ExpenseId = identifier("expense", "exp")
-IncomeId = identifier("income", "inc")
-GoalId = identifier("savings_goal", "goal")
-
-Group = Literal["needs", "wants", "saving"]
-KnownName = Annotated[str, Field(min_length=1, max_length=60, description="The full name; case does not matter.")]
-NewName = Annotated[str, Field(min_length=1, max_length=40, description="A name, not yet in use.")]
-Shop = Annotated[str, Field(min_length=1, max_length=60, description="Where the money went.")]
-
-ENVELOPES = words(
-    """Groceries Rent Utilities Commute Dining Clothing Gifts Health Pets Hobbies Childcare Insurance Phone Internet Repairs
-    Books Fitness Beauty Garden Coffee Streaming Games Laundry Parking Fuel Dentist Haircut Stationery Snacks Tools Cleaning
-    Furniture Charity School Toys Pharmacy Bakery Butcher Fishmonger Subscriptions"""
-)
-GOALS = words(
-    """Bicycle Camera Piano Kayak Laptop Wedding Holiday Sofa Car Roof Kitchen Boat Telescope Drone Violin Caravan Greenhouse
-    Sauna Motorbike Tractor Cottage Tuition Renovation Anniversary Safari Cruise Marathon Workshop Studio Patio Fireplace
-    Aquarium Treadmill Solar Heatpump"""
-)
-SHOPS = words(
-    """Alpine Bluebell Corner Daisy Eagle Forest Golden Harbour Island Jubilee Kings Lakeside Market Northern Oak Park Queens
-    River Station Tower Union Valley Windmill York Abbey Bridge Castle Dock Elm Fountain Gate Hilltop"""
-)
-PAYERS = words(
-    """Salary Bonus Refund Tutoring Rental Dividend Royalty Pension Stipend Allowance Commission Freelance Interest Prize
-    Scholarship Cashback Reimbursement Overtime Grant Translation Babysitting Gardening Coaching Editing Photography Catering"""
-)
-GROUPS: tuple[Group, ...] = ("needs", "wants", "saving")
+from tasks.servers.typed import Amount, Limit, cents, money, plain
+from tasks.servers.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """`assigned` and `spent` are totals in cents; what is left is their difference."""
-
-    envelope_id: str
-    name: str
-    group: Group
-    assigned: int
-    spent: int
-    target: int
-    locked: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Expense:
-    expense_id: str
-    envelope_id: str
-    name: str
-    cents: int
-    day: str
-
-
-@dataclass(frozen=True, slots=True)
-class Income:
-    income_id: str
-    name: str
-    cents: int
-    day: str
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    goal_id: str
-    name: str
-    target: int
-    saved: int
-    status: Literal["open", "reached", "dropped"] = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class Book:
-    """The one row of totals: what came in, and the months that are closed."""
-
-    income: int
-    closed: tuple[str, ...] = ()
-
-
-class EnvelopeShown(TypedDict):
-    envelope_id: EnvelopeId
-    name: str
-    group: Group
-    left: float
-
-
-class EnvelopeTold(TypedDict):
-    envelope_id: EnvelopeId
-    assigned: float
-    spent: float
-    left: float
-    target: float
-    locked: bool
-
-
-class EnvelopeDone(TypedDict):
-    envelope_id: EnvelopeId
-    left: float
-
-
-class ExpenseShown(TypedDict):
-    expense_id: ExpenseId
-    envelope_id: EnvelopeId
-    name: str
-    amount: float
-    day: str
-
-
-class ExpenseDone(TypedDict):
-    expense_id: ExpenseId
-    left: float
-
-
-class IncomeShown(TypedDict):
-    income_id: IncomeId
-    name: str
-    amount: float
-    day: str
-
-
-class IncomeDone(TypedDict):
-    income_id: IncomeId
-    free: float
-
-
-class GoalShown(TypedDict):
-    goal_id: GoalId
-    name: str
-    saved: float
-    target: float
-    status: Literal["open", "reached", "dropped"]
-
-
-class GoalDone(TypedDict):
-    goal_id: GoalId
-    saved: float
-    status: Literal["open", "reached", "dropped"]
-
-
-class Summary(TypedDict):
-    income: float
-    spent: float
-    saved: float
-    free: float
-
-
-class GroupShown(TypedDict):
-    group: Group
-    assigned: float
-    spent: float
-
-
-class MonthDone(TypedDict):
-    month: str
-    expenses: int
-    total: float
-
-
-class Moved(TypedDict):
-    source_left: float
-    target_left: float
-
-
-class Assigned(TypedDict):
-    envelopes: list[EnvelopeDone]
-    free: float
-
-
-class Part(TypedDict):
-    """Money for one envelope."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    envelope_id: EnvelopeId
-    amount: Amount
-
-
-class Budget(Server):
+class Budget(Household, Server):
     """One household's budget."""
 
     name = "budget"
-    title = "Envelopes, expenses, income and savings goals of a household."
+    title = "Envelopes, budgets, expenses, income and savings goals of a household."
 
-    envelopes: Table[Envelope]
-    expenses: Table[Expense]
-    incomes: Table[Income]
-    goals: Table[Goal]
-    book: Table[Book]
+    envelopes: Table[t.Envelope]
+    budgets: Table[t.MonthBudget]
+    expenses: Table[t.Expense]
+    incomes: Table[t.Income]
+    goals: Table[t.Goal]
+    book: Table[t.Book]
 
     @classmethod
     def seed(cls, world: World) -> Seed:
-        envelopes: dict[str, Envelope] = {}
-        expenses: dict[str, Expense] = {}
-        keys = world.ids("env", 9)
-        numbers = iter(world.ids("exp", 40))
-        for number, (key, name) in enumerate(zip(keys, world.picks(ENVELOPES, 9), strict=False)):
-            spent = 0
-            for shop in world.picks(SHOPS, world.rng.randint(1, 4)):
-                row = Expense(next(numbers), key, shop, world.amount(4, 60), world.day(-25, 0))
-                expenses[row.expense_id] = row
-                spent += row.cents
-            assigned = spent + world.amount(0, 150)
-            envelopes[key] = Envelope(key, name, world.choice(GROUPS), assigned, spent, assigned, number % 4 == 1)
-        goals = {
-            key: Goal(key, name, target := world.amount(300, 2000), world.rng.randrange(0, target // 200) * 100)
-            for key, name in zip(world.ids("goal", 5), world.picks(GOALS, 5), strict=False)
-        }
-        incomes = {
-            key: Income(key, name, 0, world.day(-25, 0))
-            for key, name in zip(world.ids("inc", 4), world.picks(PAYERS, 4), strict=False)
-        }
-        needed = sum(e.assigned for e in envelopes.values()) + sum(g.saved for g in goals.values()) + world.amount(100, 700)
-        first, *rest = incomes
-        for key in rest:
-            incomes[key] = Income(key, incomes[key].name, world.amount(50, 300), incomes[key].day)
-        others = sum(i.cents for i in incomes.values())
-        incomes[first] = Income(first, incomes[first].name, max(needed - others, 10_000), incomes[first].day)
-        total = sum(i.cents for i in incomes.values())
-        return {
-            "envelopes": envelopes,
-            "expenses": expenses,
-            "incomes": incomes,
-            "goals": goals,
-            "book": {"book": Book(total)},
-        }
+        return seeded(world)
 
     # -- envelopes ---------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_envelope(self, name: KnownName) -> EnvelopeShown:
+    def find_envelope(self, name: t.KnownName) -> t.EnvelopeShown:
         """Finds an envelope by its name."""
-        return _envelope_shown(named(self.envelopes.values(), name, "envelope", "list_envelopes"))
+        return envelope_shown(named(self.envelopes.values(), name, "envelope", "list_envelopes"))
 
     @tool(read_only=True)
     def list_envelopes(
-        self, group: Literal["any", "needs", "wants", "saving"] = "any", limit: Limit = 5
-    ) -> list[EnvelopeShown]:
+        self,
+        group: t.AnyGroup = "any",
+        limit: Limit = 5,
+    ) -> list[t.EnvelopeShown]:
         """Lists envelopes with what is left in them."""
-        return [_envelope_shown(r) for r in self.envelopes.values() if group in ("any", r.group)][: int(limit)]
+        return [envelope_shown(r) for r in self.envelopes.values() if group in ("any", r.group)][: int(limit)]
 
     @tool(read_only=True)
-    def get_envelope(self, envelope_id: EnvelopeId) -> EnvelopeTold:
-        """An envelope's money: assigned, spent, left, and what a month should have."""
+    def get_envelope(self, envelope_id: t.EnvelopeId) -> t.EnvelopeTold:
+        """An envelope's money: assigned, spent and left, over all months."""
         row = self._envelope(envelope_id)
         return {
-            "envelope_id": envelope_id,
+            "envelope_id": row.envelope_id,
             "assigned": money(row.assigned),
             "spent": money(row.spent),
-            "left": money(row.assigned - row.spent),
-            "target": money(row.target),
+            "left": left_of(row),
             "locked": row.locked,
         }
 
     @tool()
-    def create_envelope(self, name: NewName, group: Annotated[Group, Field(description="What kind of money.")]) -> EnvelopeDone:
+    def create_envelope(self, name: t.NewName, group: t.NewGroup) -> t.EnvelopeDone:
         """Creates an empty envelope."""
         name = unused(self.envelopes.values(), name, "envelope")
         key = self.envelopes.fresh("env", name)
-        self.envelopes.put(key, Envelope(key, name, group, 0, 0, 0))
+        self.envelopes.put(key, t.Envelope(key, name, group, 0, 0))
         return {"envelope_id": key, "left": 0.0}
 
     @tool(destructive=True)
-    def delete_envelope(self, envelope_id: EnvelopeId) -> EnvelopeDone:
-        """Deletes an envelope that has no expense; its money is free again."""
+    def delete_envelope(self, envelope_id: t.EnvelopeId) -> t.EnvelopeDone:
+        """Deletes an envelope without expenses, and its budgets; what was left in it is free again."""
         row = self._envelope(envelope_id)
         if any(e.envelope_id == envelope_id for e in self.expenses.values()):
-            raise ToolError("wrong_state", f"{envelope_id} has expenses", "Use move_envelope_money to empty it instead.")
+            raise ToolError("wrong_state", f"{envelope_id} has expenses", "Use move_expense for each of them first.")
+        for budget in self.budgets.where(lambda b: b.envelope_id == envelope_id):
+            self.budgets.remove(budget.budget_id)
         self.envelopes.remove(envelope_id)
-        return {"envelope_id": envelope_id, "left": money(row.assigned)}
+        return {"envelope_id": envelope_id, "left": left_of(row)}
 
     @tool(idempotent=True)
-    def lock_envelope(self, envelope_id: EnvelopeId) -> EnvelopeTold:
-        """Locks an envelope: nothing can be spent beyond what is in it."""
+    def lock_envelope(self, envelope_id: t.EnvelopeId) -> t.EnvelopeLock:
+        """Locks an envelope: nothing can be spent beyond what is left in it and beyond the month's budget."""
         row = self._envelope(envelope_id)
         if row.spent > row.assigned:
             raise ToolError("wrong_state", f"{envelope_id} is overspent", "Use assign_money first.")
+        for budget in self.budgets.where(lambda b: b.envelope_id == envelope_id):
+            if self._spent_in(envelope_id, budget.month) > budget.cents:
+                raise ToolError("wrong_state", f"it is beyond its budget for {budget.month}", "Use set_budget first.")
         self.envelopes.update(envelope_id, locked=True)
-        return self.get_envelope(envelope_id)
+        return {"envelope_id": envelope_id, "locked": True}
 
     @tool(idempotent=True)
-    def unlock_envelope(self, envelope_id: EnvelopeId) -> EnvelopeTold:
+    def unlock_envelope(self, envelope_id: t.EnvelopeId) -> t.EnvelopeLock:
         """Lets an envelope be overspent."""
         self._envelope(envelope_id)
         self.envelopes.update(envelope_id, locked=False)
-        return self.get_envelope(envelope_id)
-
-    @tool(idempotent=True)
-    def set_envelope_target(self, envelope_id: EnvelopeId, amount: Amount) -> EnvelopeTold:
-        """Says what an envelope should get a month."""
-        self._envelope(envelope_id)
-        self.envelopes.update(envelope_id, target=cents(amount))
-        return self.get_envelope(envelope_id)
+        return {"envelope_id": envelope_id, "locked": False}
 
     @tool()
     def assign_money(
-        self, parts: Annotated[list[Part], Field(min_length=1, max_length=10, description="How much for which envelope.")]
-    ) -> Assigned:
+        self, parts: Annotated[list[t.Part], Field(min_length=1, max_length=10, description="How much for which envelope.")]
+    ) -> t.Assigned:
         """Puts free money into envelopes."""
         wanted = [(self._envelope(p["envelope_id"]), cents(p["amount"])) for p in parts]
         if len({row.envelope_id for row, _ in wanted}) < len(wanted):
             raise ToolError("invalid_value", "an envelope is named twice", "Give every envelope one amount.")
         self._check_free(sum(value for _, value in wanted))
-        done: list[EnvelopeDone] = []
+        done: list[t.EnvelopeDone] = []
         for row, value in wanted:
             new = self.envelopes.update(row.envelope_id, assigned=row.assigned + value)
-            done.append({"envelope_id": row.envelope_id, "left": money(new.assigned - new.spent)})
+            done.append({"envelope_id": row.envelope_id, "left": left_of(new)})
         return {"envelopes": done, "free": money(self._free())}
 
     @tool()
-    def move_envelope_money(self, source_id: EnvelopeId, target_id: EnvelopeId, amount: Amount) -> Moved:
+    def unassign_money(self, envelope_id: t.EnvelopeId, amount: Amount) -> t.Unassigned:
+        """Takes money that is left in an envelope out of it; it is free again."""
+        row, value = self._envelope(envelope_id), cents(amount)
+        self._check_left(row, value)
+        row = self.envelopes.update(envelope_id, assigned=row.assigned - value)
+        return {"envelope_id": envelope_id, "left": left_of(row), "free": money(self._free())}
+
+    @tool()
+    def move_envelope_money(self, source_id: t.EnvelopeId, target_id: t.EnvelopeId, amount: Amount) -> t.Moved:
         """Moves money that is left in one envelope to another."""
         source, target, value = self._envelope(source_id), self._envelope(target_id), cents(amount)
         if source_id == target_id:
@@ -340,227 +142,254 @@ class Budget(Server):
         self._check_left(source, value)
         source = self.envelopes.update(source_id, assigned=source.assigned - value)
         target = self.envelopes.update(target_id, assigned=target.assigned + value)
-        return {"source_left": money(source.assigned - source.spent), "target_left": money(target.assigned - target.spent)}
+        return {"source_left": left_of(source), "target_left": left_of(target)}
+
+    # -- budgets -----------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_budgets(self, month: t.ThisMonth = None, limit: Limit = 5) -> list[t.BudgetShown]:
+        """Lists a month's budgets with what was spent of them, this month's if no month is given."""
+        wanted = self._month(month)
+        return [self._budget_shown(b) for b in self.budgets.where(lambda b: b.month == wanted)[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_budget(self, envelope_id: t.EnvelopeId, month: t.ThisMonth = None) -> t.BudgetShown:
+        """Finds an envelope's budget for a month, this month if none is given."""
+        row = self._budget_of(self._envelope(envelope_id).envelope_id, self._month(month))
+        if row is None:
+            raise ToolError("not_found", "this envelope has no budget for that month", "set_budget makes one.")
+        return self._budget_shown(row)
+
+    @tool(idempotent=True)
+    def set_budget(self, envelope_id: t.EnvelopeId, amount: Amount, month: t.ThisMonth = None) -> t.BudgetDone:
+        """Sets what an envelope should spend in a month at most, this month if none is given."""
+        envelope, value, when = self._envelope(envelope_id), cents(amount), self._month(month)
+        self._check_month(when)
+        if envelope.locked and value < (spent := self._spent_in(envelope_id, when)):
+            raise ToolError("wrong_state", f"{money(spent)} is spent and it is locked", "Give more, or use unlock_envelope.")
+        known = self._budget_of(envelope_id, when)
+        key = known.budget_id if known else self.budgets.fresh("bud", envelope_id, when)
+        self.budgets.put(key, t.MonthBudget(key, envelope_id, when, value))
+        return {"budget_id": key, "amount": money(value)}
+
+    @tool(destructive=True)
+    def remove_budget(self, budget_id: t.BudgetId) -> t.BudgetDone:
+        """Removes an envelope's budget for a month."""
+        row = existing(self.budgets, budget_id, "budget", "list_budgets")
+        self._check_month(row.month)
+        self.budgets.remove(budget_id)
+        return {"budget_id": budget_id, "amount": money(row.cents)}
+
+    @tool()
+    def copy_budgets(self, source: t.Month, target: t.Month) -> t.Copied:
+        """Gives envelopes without a budget in the target month the one that they have in the source month."""
+        start, end = self._month(source), self._month(target)
+        self._check_month(end)
+        rows = self.budgets.where(lambda b: b.month == start and self._budget_of(b.envelope_id, end) is None)
+        if not rows:
+            raise ToolError("not_found", f"{start} has no budget that {end} lacks", "list_budgets shows a month's budgets.")
+        for row in rows:
+            if self.envelopes[row.envelope_id].locked and self._spent_in(row.envelope_id, end) > row.cents:
+                raise ToolError("wrong_state", f"{row.envelope_id} spent more and is locked", "Use unlock_envelope first.")
+        for row in rows:
+            key = self.budgets.fresh("bud", row.envelope_id, end)
+            self.budgets.put(key, t.MonthBudget(key, row.envelope_id, end, row.cents))
+        return {"month": end, "budgets": len(rows)}
 
     # -- expenses and income -----------------------------------------------------------------------
 
     @tool()
-    def add_expense(
-        self,
-        envelope_id: EnvelopeId,
-        amount: Amount,
-        shop: Shop,
-        day: Annotated[Date | None, Field(description="Today if not given.")] = None,
-    ) -> ExpenseDone:
+    def add_expense(self, envelope_id: t.EnvelopeId, amount: Amount, shop: t.Shop, day: t.Today = None) -> t.ExpenseDone:
         """Notes money that was spent from an envelope, today if no day is given."""
-        row, value, where = self._envelope(envelope_id), cents(amount), plain(shop, "shop")
-        when = f"{self.now:%Y-%m-%d}" if day is None else date_of(day).isoformat()
-        if when > f"{self.now:%Y-%m-%d}":
-            raise ToolError("invalid_value", f"{when} is in the future", "Give today or a day before.")
-        self._check_month(when)
-        if row.locked:
-            self._check_left(row, value)
+        row, value, where, when = self._envelope(envelope_id), cents(amount), plain(shop, "shop"), self._day(day)
+        self._check_lock(row, when[:7], value)
         key = self.expenses.fresh("exp", envelope_id, where, value, when)
-        self.expenses.put(key, Expense(key, envelope_id, where, value, when))
-        row = self.envelopes.update(envelope_id, spent=row.spent + value)
-        return {"expense_id": key, "left": money(row.assigned - row.spent)}
+        self.expenses.put(key, t.Expense(key, envelope_id, where, value, when))
+        return {"expense_id": key, "left": left_of(self.envelopes.update(envelope_id, spent=row.spent + value))}
 
     @tool(read_only=True)
-    def list_expenses(self, envelope_id: EnvelopeId, limit: Limit = 5) -> list[ExpenseShown]:
+    def list_expenses(self, envelope_id: t.EnvelopeId, limit: Limit = 5) -> list[t.ExpenseShown]:
         """Lists what was spent from an envelope, the newest first."""
         self._envelope(envelope_id)
         rows = sorted(self.expenses.where(lambda e: e.envelope_id == envelope_id), key=lambda e: (e.day, e.expense_id))
-        return [_expense_shown(row) for row in rows[::-1][: int(limit)]]
+        return [expense_shown(row) for row in rows[::-1][: int(limit)]]
 
     @tool(read_only=True)
-    def find_expense(self, name: KnownName) -> ExpenseShown:
+    def find_expense(self, name: t.KnownName) -> t.ExpenseShown:
         """Finds the newest expense at a shop."""
         wanted = plain(name, "name").casefold()
         rows = self.expenses.where(lambda e: e.name.casefold() == wanted)
         if not rows:
             raise ToolError("not_found", "nothing was spent there", "list_expenses shows an envelope's expenses.")
-        return _expense_shown(max(rows, key=lambda e: (e.day, e.expense_id)))
+        return expense_shown(max(rows, key=lambda e: (e.day, e.expense_id)))
 
     @tool()
-    def move_expense(self, expense_id: ExpenseId, envelope_id: EnvelopeId) -> ExpenseDone:
-        """Books an expense on another envelope."""
+    def move_expense(self, expense_id: t.ExpenseId, envelope_id: t.EnvelopeId) -> t.ExpenseDone:
+        """Books an expense on another envelope; tells what is left there."""
         expense, target = self._expense(expense_id), self._envelope(envelope_id)
         if expense.envelope_id == envelope_id:
             raise ToolError("wrong_state", f"{expense_id} is booked there already", "Nothing is needed.")
-        if target.locked:
-            self._check_left(target, expense.cents)
+        self._check_lock(target, expense.day[:7], expense.cents)
         source = self.envelopes[expense.envelope_id]
         self.envelopes.update(source.envelope_id, spent=source.spent - expense.cents)
-        target = self.envelopes.update(envelope_id, spent=target.spent + expense.cents)
         self.expenses.update(expense_id, envelope_id=envelope_id)
-        return {"expense_id": expense_id, "left": money(target.assigned - target.spent)}
+        target = self.envelopes.update(envelope_id, spent=target.spent + expense.cents)
+        return {"expense_id": expense_id, "left": left_of(target)}
+
+    @tool(idempotent=True)
+    def correct_expense(self, expense_id: t.ExpenseId, amount: Amount) -> t.ExpenseDone:
+        """Corrects the amount of an expense."""
+        expense, value = self._expense(expense_id), cents(amount)
+        row, more = self.envelopes[expense.envelope_id], value - expense.cents
+        if more > 0:
+            self._check_lock(row, expense.day[:7], more)
+        self.expenses.update(expense_id, cents=value)
+        return {"expense_id": expense_id, "left": left_of(self.envelopes.update(row.envelope_id, spent=row.spent + more))}
 
     @tool(destructive=True)
-    def remove_expense(self, expense_id: ExpenseId) -> ExpenseDone:
+    def remove_expense(self, expense_id: t.ExpenseId) -> t.ExpenseDone:
         """Removes an expense that was noted by mistake."""
         expense = self._expense(expense_id)
         row = self.envelopes[expense.envelope_id]
         self.expenses.remove(expense_id)
         row = self.envelopes.update(row.envelope_id, spent=row.spent - expense.cents)
-        return {"expense_id": expense_id, "left": money(row.assigned - row.spent)}
+        return {"expense_id": expense_id, "left": left_of(row)}
 
     @tool()
-    def add_income(
-        self, name: Annotated[str, Field(min_length=1, max_length=40, description="Where it comes from.")], amount: Amount
-    ) -> IncomeDone:
-        """Notes money that came in today; it is free to assign."""
-        text, value = plain(name, "name"), cents(amount)
-        key = self.incomes.fresh("inc", text, value)
-        self.incomes.put(key, Income(key, text, value, f"{self.now:%Y-%m-%d}"))
-        self.book.update("book", income=self.book["book"].income + value)
+    def add_income(self, name: t.Payer, amount: Amount, day: t.Today = None) -> t.IncomeDone:
+        """Notes money that came in, today if no day is given; it is free to assign."""
+        text, value, when = plain(name, "name"), cents(amount), self._day(day)
+        key = self.incomes.fresh("inc", text, value, when)
+        self.incomes.put(key, t.Income(key, text, value, when))
         return {"income_id": key, "free": money(self._free())}
 
     @tool(read_only=True)
-    def list_income(self, limit: Limit = 5) -> list[IncomeShown]:
+    def list_income(self, limit: Limit = 5) -> list[t.IncomeShown]:
         """Lists money that came in, the newest first."""
-        rows = sorted(self.incomes.values(), key=lambda r: (r.day, r.income_id), reverse=True)[: int(limit)]
-        return [{"income_id": r.income_id, "name": r.name, "amount": money(r.cents), "day": r.day} for r in rows]
+        rows = sorted(self.incomes.values(), key=lambda r: (r.day, r.income_id), reverse=True)
+        return [income_shown(row) for row in rows[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_income(self, name: t.KnownName) -> t.IncomeShown:
+        """Finds the newest income from somewhere."""
+        wanted = plain(name, "name").casefold()
+        rows = self.incomes.where(lambda r: r.name.casefold() == wanted)
+        if not rows:
+            raise ToolError("not_found", "nothing came in from there", "list_income shows what came in.")
+        return income_shown(max(rows, key=lambda r: (r.day, r.income_id)))
 
     @tool(destructive=True)
-    def remove_income(self, income_id: IncomeId) -> IncomeDone:
+    def remove_income(self, income_id: t.IncomeId) -> t.IncomeDone:
         """Removes income that was noted by mistake, while its money is still free."""
         row = existing(self.incomes, income_id, "income", "list_income")
+        self._check_month(row.day)
         self._check_free(row.cents)
         self.incomes.remove(income_id)
-        self.book.update("book", income=self.book["book"].income - row.cents)
         return {"income_id": income_id, "free": money(self._free())}
 
-    # -- goals -------------------------------------------------------------------------------------
+    # -- savings goals -----------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_goal(self, name: KnownName) -> GoalShown:
+    def find_savings_goal(self, name: t.KnownName) -> t.GoalShown:
         """Finds a savings goal by its name."""
-        return _goal_shown(named(self.goals.values(), name, "savings goal", "list_goals"))
+        rows = self.goals.where(lambda g: g.status != "dropped")
+        return goal_shown(named(rows, name, "savings goal", "list_savings_goals"))
 
     @tool(read_only=True)
-    def list_goals(self, limit: Limit = 5) -> list[GoalShown]:
-        """Lists savings goals."""
-        return [_goal_shown(row) for row in self.goals.values()][: int(limit)]
+    def list_savings_goals(self, limit: Limit = 5) -> list[t.GoalShown]:
+        """Lists savings goals that were not given up."""
+        return [goal_shown(row) for row in self.goals.where(lambda g: g.status != "dropped")[: int(limit)]]
 
     @tool()
-    def create_goal(self, name: NewName, target: Amount) -> GoalDone:
+    def create_savings_goal(self, name: t.NewName, target: Amount) -> t.GoalDone:
         """Starts saving for something."""
-        name = unused(self.goals.values(), name, "savings goal")
+        name = unused(self.goals.where(lambda g: g.status != "dropped"), name, "savings goal")
+        value = cents(target)
         key = self.goals.fresh("goal", name)
-        self.goals.put(key, Goal(key, name, cents(target), 0))
+        self.goals.put(key, t.Goal(key, name, value, 0))
         return {"goal_id": key, "saved": 0.0, "status": "open"}
 
     @tool()
-    def save_to_goal(self, goal_id: GoalId, envelope_id: EnvelopeId, amount: Amount) -> GoalDone:
+    def fund_savings_goal(self, goal_id: t.GoalId, envelope_id: t.EnvelopeId, amount: Amount) -> t.GoalDone:
         """Moves money that is left in an envelope into an open goal, up to its target."""
-        goal, row, value = self._goal(goal_id), self._envelope(envelope_id), cents(amount)
-        if value > goal.target - goal.saved:
-            most = money(goal.target - goal.saved)
-            raise ToolError("invalid_value", f"only {most} is missing", "Save that much or less.")
+        goal, row, value = self._goal(goal_id, "open"), self._envelope(envelope_id), cents(amount)
+        missing = goal.target - goal.saved
+        if value > missing:
+            raise ToolError("invalid_value", f"only {money(missing)} is missing", "Save that much or less.")
         self._check_left(row, value)
         self.envelopes.update(envelope_id, assigned=row.assigned - value)
-        reached = goal.saved + value == goal.target
-        goal = self.goals.update(goal_id, saved=goal.saved + value, status="reached" if reached else "open")
+        goal = self.goals.update(goal_id, saved=goal.saved + value, status="reached" if value == missing else "open")
+        return {"goal_id": goal_id, "saved": money(goal.saved), "status": goal.status}
+
+    @tool()
+    def take_from_savings_goal(self, goal_id: t.GoalId, envelope_id: t.EnvelopeId, amount: Amount) -> t.GoalDone:
+        """Moves money that was saved for a goal back into an envelope; a reached goal is open again."""
+        goal, row, value = self._goal(goal_id, "open", "reached"), self._envelope(envelope_id), cents(amount)
+        if value > goal.saved:
+            raise ToolError("insufficient", f"only {money(goal.saved)} is saved", "Take that much or less.")
+        self.envelopes.update(envelope_id, assigned=row.assigned + value)
+        goal = self.goals.update(goal_id, saved=goal.saved - value, status="open")
         return {"goal_id": goal_id, "saved": money(goal.saved), "status": goal.status}
 
     @tool(destructive=True)
-    def drop_goal(self, goal_id: GoalId) -> GoalDone:
+    def drop_savings_goal(self, goal_id: t.GoalId) -> t.GoalDone:
         """Gives up a goal; what was saved is free money again."""
-        if existing(self.goals, goal_id, "savings goal", "list_goals").status == "dropped":
-            raise ToolError("wrong_state", f"{goal_id} was given up before", "list_goals shows the others.")
-        goal = self.goals.update(goal_id, saved=0, status="dropped")
-        return {"goal_id": goal_id, "saved": 0.0, "status": goal.status}
+        self._goal(goal_id, "open", "reached")
+        self.goals.update(goal_id, saved=0, status="dropped")
+        return {"goal_id": goal_id, "saved": 0.0, "status": "dropped"}
 
-    # -- the whole ---------------------------------------------------------------------------------
+    # -- sums and months ---------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def get_budget(self) -> Summary:
-        """The whole budget: what came in, was spent and saved, and what is free to assign."""
-        spent = sum(e.spent for e in self.envelopes.values())
-        saved = sum(g.saved for g in self.goals.values())
+    def get_budget_totals(self) -> t.Totals:
+        """The whole household: what came in, was spent and saved, is left in envelopes, and is free to assign."""
+        rows = list(self.envelopes.values())
+        spent = sum(e.spent for e in rows)
         return {
-            "income": money(self.book["book"].income),
+            "income": money(self._came_in()),
             "spent": money(spent),
-            "saved": money(saved),
+            "saved": money(sum(g.saved for g in self.goals.values())),
+            "left": money(sum(e.assigned for e in rows) - spent),
             "free": money(self._free()),
         }
 
     @tool(read_only=True)
-    def list_groups(self) -> list[GroupShown]:
-        """Assigned and spent money by kind."""
-        shown: list[GroupShown] = []
-        for group in GROUPS:
-            rows = self.envelopes.where(lambda e, group=group: e.group == group)  # type: ignore[misc]
-            assigned, spent = sum(e.assigned for e in rows), sum(e.spent for e in rows)
-            shown.append({"group": group, "assigned": money(assigned), "spent": money(spent)})
-        return shown
+    def get_month_totals(self, month: t.ThisMonth = None) -> t.MonthTotals:
+        """What came in, was spent and was budgeted in a month, this month if none is given."""
+        when = self._month(month)
+        return {
+            "month": when,
+            "income": money(sum(i.cents for i in self.incomes.values() if i.day[:7] == when)),
+            "spent": money(sum(e.cents for e in self.expenses.values() if e.day[:7] == when)),
+            "budgeted": money(sum(b.cents for b in self.budgets.values() if b.month == when)),
+            "closed": when in self.book["book"].closed,
+        }
+
+    @tool(read_only=True)
+    def summarize_spending(
+        self,
+        by: Annotated[Literal["envelope", "group", "shop"], Field(description="What to sum by.")] = "envelope",
+        month: t.ThisMonth = None,
+        limit: Limit = 5,
+    ) -> list[t.SpentOn]:
+        """Sums a month's expenses by envelope, group or shop, the largest first; this month if none is given."""
+        when = self._month(month)
+        sums: dict[str, tuple[int, int]] = {}
+        for row in self.expenses.where(lambda e: e.day[:7] == when):
+            envelope = self.envelopes[row.envelope_id]
+            name = row.name if by == "shop" else envelope.group if by == "group" else envelope.name
+            spent, count = sums.get(name, (0, 0))
+            sums[name] = spent + row.cents, count + 1
+        ordered = sorted(sums.items(), key=lambda item: (-item[1][0], item[0]))[: int(limit)]
+        return [{"name": name, "spent": money(spent), "expenses": count} for name, (spent, count) in ordered]
 
     @tool()
-    def close_month(
-        self, month: Annotated[str, Field(pattern="^20[0-9]{2}-(0[1-9]|1[0-2])$", description="A month, YYYY-MM.")]
-    ) -> MonthDone:
-        """Closes a month that is over: its expenses stay as they are from then on."""
-        month = month[:7]
-        if month >= f"{self.now:%Y-%m}":
-            raise ToolError("wrong_state", f"{month} is not over", "Close an earlier month.")
-        self._check_month(month)
-        rows = self.expenses.where(lambda e: e.day.startswith(month))
-        self.book.update("book", closed=tuple(sorted({*self.book["book"].closed, month})))
-        return {"month": month, "expenses": len(rows), "total": money(sum(r.cents for r in rows))}
-
-    # -- helpers -----------------------------------------------------------------------------------
-
-    def _envelope(self, envelope_id: str) -> Envelope:
-        return existing(self.envelopes, envelope_id, "envelope", "list_envelopes")
-
-    def _expense(self, expense_id: str) -> Expense:
-        row = existing(self.expenses, expense_id, "expense", "list_expenses")
-        self._check_month(row.day)
-        return row
-
-    def _goal(self, goal_id: str) -> Goal:
-        row = existing(self.goals, goal_id, "savings goal", "list_goals")
-        if row.status != "open":
-            raise ToolError("wrong_state", f"{goal_id} is {row.status}", "Choose an open goal.")
-        return row
-
-    def _check_month(self, day: str) -> None:
-        if day[:7] in self.book["book"].closed:
-            raise ToolError("wrong_state", f"{day[:7]} is closed", "Only open months can be changed.")
-
-    def _check_left(self, row: Envelope, value: int) -> None:
-        if value > row.assigned - row.spent:
-            left = money(max(0, row.assigned - row.spent))
-            raise ToolError("insufficient", f"{row.envelope_id} has {left} left", "Use assign_money first, or less.")
-
-    def _check_free(self, value: int) -> None:
-        if value > self._free():
-            raise ToolError("insufficient", f"only {money(max(0, self._free()))} is free", "Use add_income first, or less.")
-
-    def _free(self) -> int:
-        assigned = sum(e.assigned for e in self.envelopes.values())
-        return self.book["book"].income - assigned - sum(g.saved for g in self.goals.values())
-
-
-def _envelope_shown(row: Envelope) -> EnvelopeShown:
-    return {"envelope_id": row.envelope_id, "name": row.name, "group": row.group, "left": money(row.assigned - row.spent)}
-
-
-def _expense_shown(row: Expense) -> ExpenseShown:
-    return {
-        "expense_id": row.expense_id,
-        "envelope_id": row.envelope_id,
-        "name": row.name,
-        "amount": money(row.cents),
-        "day": row.day,
-    }
-
-
-def _goal_shown(row: Goal) -> GoalShown:
-    return {
-        "goal_id": row.goal_id,
-        "name": row.name,
-        "saved": money(row.saved),
-        "target": money(row.target),
-        "status": row.status,
-    }
+    def close_budget_month(self, month: t.Month) -> t.MonthDone:
+        """Closes a month that is over: its expenses, income and budgets stay as they are from then on."""
+        when = self._month(month)
+        if when >= f"{self.now:%Y-%m}":
+            raise ToolError("wrong_state", f"{when} is not over", "Close an earlier month.")
+        self._check_month(when)
+        rows = self.expenses.where(lambda e: e.day[:7] == when)
+        self.book.update("book", closed=tuple(sorted({*self.book["book"].closed, when})))
+        return {"month": when, "expenses": len(rows), "total": money(sum(r.cents for r in rows))}

@@ -3,736 +3,677 @@
     with environment(["crm"]).session(7) as session:
         session.call("find_lead", {"name": "Ada Lovelace"})
 
-A lead is converted once, into a contact of a company. A deal's amount is the sum of its lines, and it moves along the pipeline
-one stage at a time; won or lost, it stays so. The user sells in their own territories and sees all of them. Merging
-companies moves everything of one to the other.
+The user is one of the sales reps: companies, contacts and leads can be changed in the user's own territories, deals by the
+rep who has them; all can be read. A deal's amount is the sum of its lines less the discount. It moves one stage at a time,
+its lines are fixed from negotiation on, and it is won only from there. Merging moves everything of one record to the other.
 
 Left out: campaigns, files, and customers who act by themselves.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Literal
+import datetime as dt
 
-from pydantic import ConfigDict, Field
-from typing_extensions import TypedDict
-
+from tasks.servers import crm_rows as r
+from tasks.servers import crm_types as t
+from tasks.servers.crm_data import seed_rows
+from tasks.servers.crm_state import (
+    Book,
+    activity_shown,
+    company_row,
+    contact_shown,
+    lead_row,
+    product_shown,
+    rep_shown,
+    twins,
+)
 from tasks.servers.lookup import existing, named, unused
 from tasks.servers.session import Server
 from tasks.servers.state import Seed, Table
 from tasks.servers.tool import ToolError, tool
-from tasks.servers.typed import Amount, Date, Limit, cents, date_of, identifier, money, plain
-from tasks.servers.world import World, words
+from tasks.servers.typed import Limit, cents, date_of, money, plain
+from tasks.servers.world import World
 
-CompanyId = identifier("crm_company", "cmp")
-LeadId = identifier("lead", "lead")
-ContactId = identifier("crm_contact", "cct")
-DealId = identifier("deal", "deal")
-LineId = identifier("deal_line", "dln")
-ActivityId = identifier("activity", "act")
-RepId = identifier("sales_rep", "rep")
-TerritoryId = identifier("territory", "ter")
-
-STAGES = ("new", "qualified", "proposal", "negotiation")
-Stage = Literal["new", "qualified", "proposal", "negotiation", "won", "lost"]
-AnyStage = Annotated[
-    Literal["any", "new", "qualified", "proposal", "negotiation", "won", "lost"], Field(description="Only deals in this stage.")
-]
-Kind = Annotated[Literal["call", "meeting", "email", "task"], Field(description="What is to be done.")]
-LeadStatus = Literal["open", "converted", "discarded"]
-ActivityStatus = Literal["planned", "done", "cancelled"]
-KnownName = Annotated[str, Field(min_length=1, max_length=60, description="The full name; case does not matter.")]
-NewName = Annotated[str, Field(min_length=1, max_length=50, description="A name, not yet in use.")]
-Line = Annotated[str, Field(min_length=1, max_length=80, description="One line of text.")]
-
-PRODUCTS = words(
-    """Beacon Compass Dynamo Engine Filter Gasket Hydrant Inverter Jigsaw Kiln Lathe Magnet Nozzle Oscillator Piston Relay
-    Sensor Turbine Valve Winch Actuator Bearing Conveyor Damper Encoder Flange Gearbox Hoist Impeller Lever Manifold Pulley"""
-)
-REGIONS = words(
-    """Northlands Southmere Eastwick Westmoor Highcliff Lowfield Midvale Uplands Lakeshore Riverbend Coastline Hillcrest
-    Woodland Plainview Stonegate Brightwater Fairmeadow Goldcrest Greenhaven Ironridge Maplewood Oakdale Pinehurst Redcliff
-    Silverton Springdale Thornbury Wheatland Windhaven Ashgrove Birchwood Clearwater"""
-)
-DEALS = words(
-    """Renewal Upgrade Pilot Rollout Expansion Retrofit Overhaul Refit Trial Framework Bundle Migration Supply Service License
-    Fleet Campus Depot Plant Warehouse Terminal Harbor Stadium Clinic Bakery Brewery Foundry Quarry Nursery Marina Airfield"""
-)
+USUAL = dt.timedelta(days=60)
+"""After how long a new deal should close."""
 
 
-@dataclass(frozen=True, slots=True)
-class Territory:
-    territory_id: str
-    name: str
-    rep_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rep:
-    rep_id: str
-    name: str
-    user: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Company:
-    company_id: str
-    name: str
-    territory_id: str
-    city: str
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    lead_id: str
-    name: str
-    employer: str
-    territory_id: str
-    score: int
-    status: LeadStatus = "open"
-    contact_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Contact:
-    contact_id: str
-    name: str
-    company_id: str
-    email: str
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """One line of a deal."""
-
-    line_id: str
-    deal_id: str
-    name: str
-    pieces: int
-    price: int
-
-
-@dataclass(frozen=True, slots=True)
-class Deal:
-    deal_id: str
-    name: str
-    company_id: str
-    stage: Stage
-    closes: str
-    contact_id: str = ""
-    discount: int = 0
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    activity_id: str
-    kind: Literal["call", "meeting", "email", "task"]
-    name: str
-    deal_id: str
-    day: str
-    status: ActivityStatus = "planned"
-
-
-class CompanyShown(TypedDict):
-    company_id: CompanyId
-    name: str
-    city: str
-    territory_id: TerritoryId
-
-
-class LeadShown(TypedDict):
-    lead_id: LeadId
-    name: str
-    employer: str
-    score: int
-    status: LeadStatus
-
-
-class LeadDone(TypedDict):
-    lead_id: LeadId
-    status: LeadStatus
-
-
-class Converted(TypedDict):
-    contact_id: ContactId
-    company_id: CompanyId
-
-
-class ContactShown(TypedDict):
-    contact_id: ContactId
-    name: str
-    company_id: CompanyId
-    email: str
-
-
-class DealShown(TypedDict):
-    deal_id: DealId
-    name: str
-    stage: Stage
-    amount: float
-    closes: str
-
-
-class DealTold(TypedDict):
-    deal_id: DealId
-    company_id: CompanyId
-    stage: Stage
-    amount: float
-    discount: int
-    contact: str
-
-
-class DealDone(TypedDict):
-    deal_id: DealId
-    stage: Stage
-    amount: float
-
-
-class LineShown(TypedDict):
-    line_id: LineId
-    name: str
-    pieces: int
-    price: float
-
-
-class ActivityShown(TypedDict):
-    activity_id: ActivityId
-    kind: Literal["call", "meeting", "email", "task"]
-    name: str
-    deal_id: DealId
-    day: str
-
-
-class ActivityDone(TypedDict):
-    activity_id: ActivityId
-    status: ActivityStatus
-
-
-class RepShown(TypedDict):
-    rep_id: RepId
-    name: str
-    territories: int
-
-
-class TerritoryShown(TypedDict):
-    territory_id: TerritoryId
-    name: str
-    rep_id: RepId
-
-
-class Forecast(TypedDict):
-    deals: int
-    amount: float
-    expected: float
-
-
-class StageShown(TypedDict):
-    stage: Stage
-    deals: int
-    amount: float
-
-
-class Merged(TypedDict):
-    company_id: CompanyId
-    deals: int
-    contacts: int
-
-
-class NewLine(TypedDict):
-    """A product with its number of pieces and the price of one."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-
-    name: Annotated[str, Field(min_length=1, max_length=40, description="The product.")]
-    pieces: Annotated[int, Field(ge=1, le=1000, description="How many.")]
-    price: Amount
-
-
-CHANCE = {"new": 10, "qualified": 30, "proposal": 50, "negotiation": 80, "won": 100, "lost": 0}
-"""Per cent of a deal's amount that a forecast expects."""
-
-
-class Crm(Server):
-    """One sales team's book; the user is one of its representatives."""
+class Crm(Book, Server):
+    """The server; see the module's docstring."""
 
     name = "crm"
-    title = "Companies, leads, contacts, deals and activities of a sales team."
+    title = "A sales team's companies, leads, contacts and deals"
 
-    territories: Table[Territory]
-    reps: Table[Rep]
-    companies: Table[Company]
-    leads: Table[Lead]
-    contacts: Table[Contact]
-    deals: Table[Deal]
-    lines: Table[Product]
-    activities: Table[Activity]
+    reps: Table[r.Rep]
+    territories: Table[r.Territory]
+    companies: Table[r.Company]
+    contacts: Table[r.Contact]
+    leads: Table[r.Lead]
+    products: Table[r.Product]
+    deals: Table[r.Deal]
+    lines: Table[r.Line]
+    notes: Table[r.Note]
+    activities: Table[r.Activity]
 
     @classmethod
     def seed(cls, world: World) -> Seed:
-        people = world.people()
-        reps = {key: Rep(key, people[n].name, n == 0) for n, key in enumerate(world.ids("rep", 4))}
-        keys = list(reps)
-        territories = {
-            key: Territory(key, name, keys[n % 4] if n > 1 else keys[0])
-            for n, (key, name) in enumerate(zip(world.ids("ter", 5), world.picks(REGIONS, 5), strict=False))
-        }
-        places = list(territories)
-        firms = list(dict.fromkeys(world.company() for _ in range(30)))[:10]
-        companies = {
-            key: Company(key, name, places[n % len(places)], world.city())
-            for n, (key, name) in enumerate(zip(world.ids("cmp", 10), firms, strict=False))
-        }
-        names = list(dict.fromkeys(world.person() for _ in range(60)))
-        contacts = {
-            key: Contact(key, name, world.choice(list(companies)), f"{name.replace(' ', '.').lower()}@example.com")
-            for key, name in zip(world.ids("cct", 14), names[:14], strict=False)
-        }
-        leads = {
-            key: Lead(key, name, world.company(), world.choice(places), world.rng.randint(5, 95))
-            for key, name in zip(world.ids("lead", 12), names[14:26], strict=False)
-        }
-        titles = list(dict.fromkeys(f"{world.pick(PRODUCTS)} {world.pick(DEALS)}" for _ in range(60)))[:16]
-        deals: dict[str, Deal] = {}
-        lines: dict[str, Product] = {}
-        numbers = iter(world.ids("dln", 60))
-        stages: tuple[Stage, ...] = ("new", "new", "qualified", "qualified", "proposal", "negotiation", "won", "lost")
-        for n, (key, title) in enumerate(zip(world.ids("deal", 16), titles, strict=False)):
-            company = world.choice(list(companies))
-            own = [c.contact_id for c in contacts.values() if c.company_id == company]
-            stage = stages[n % len(stages)]
-            contact = world.choice(own) if own else ""
-            if stage in ("proposal", "negotiation") and not contact:
-                stage = "qualified"
-            deals[key] = Deal(key, title, company, stage, world.day(5, 90), contact, 0, "price" if stage == "lost" else "")
-            for product in world.picks(PRODUCTS, world.rng.randint(1, 3)):
-                line = Product(next(numbers), key, product, world.rng.randint(1, 20), world.amount(20, 400))
-                lines[line.line_id] = line
-        activities = {
-            key: Activity(key, kind, f"{kind} about {world.pick(PRODUCTS)}", world.choice(list(deals)), world.day(-5, 20))
-            for key, kind in zip(world.ids("act", 10), ("call", "meeting", "email", "task") * 3, strict=False)
-        }
-        activities = {k: a for k, a in activities.items() if deals[a.deal_id].stage not in ("won", "lost")}
+        return seed_rows(world)
+
+    # -- territories and reps --------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_territories(self, limit: Limit = 5) -> list[t.TerritoryShown]:
+        """List the territories with their sales reps and numbers of companies."""
+        return [self._territory_shown(row) for row in self.territories.values()][: int(limit)]
+
+    @tool(read_only=True)
+    def find_territory(self, name: t.KnownName) -> t.TerritoryShown:
+        """Find a territory by its name."""
+        return self._territory_shown(named(self.territories.values(), name, "territory", "list_territories"))
+
+    @tool()
+    def hand_over_territory(self, territory_id: t.TerritoryId, rep_id: t.RepId) -> t.HandedOver:
+        """Give one of the user's territories, with the user's open deals there, to another sales rep; the last one stays."""
+        self._my_territory(territory_id)
+        me = self._me().rep_id
+        rep = self._rep(rep_id)
+        if rep.user:
+            raise ToolError("conflict", "the territory is the user's already", "Name another sales rep.")
+        if sum(row.rep_id == me for row in self.territories.values()) == 1:
+            raise ToolError("denied", "this is the user's only territory", "It cannot be handed over.")
+        moved = [
+            row
+            for row in self.deals.values()
+            if row.rep_id == me and row.stage in r.OPEN and self.companies[row.company_id].territory_id == territory_id
+        ]
+        for row in moved:
+            self._check_discount(row, rep)
+        for row in moved:
+            self.deals.update(row.deal_id, rep_id=rep_id)
+        self.territories.update(territory_id, rep_id=rep_id)
+        return {"territory_id": territory_id, "rep_id": rep_id, "deals_moved": len(moved)}
+
+    @tool(read_only=True)
+    def list_sales_reps(self, limit: Limit = 5) -> list[t.RepShown]:
+        """List the sales reps with the most percent of discount that each may give."""
+        return [rep_shown(row) for row in self.reps.values()][: int(limit)]
+
+    @tool(read_only=True)
+    def find_sales_rep(self, name: t.KnownName) -> t.RepShown:
+        """Find a sales rep by the full name."""
+        return rep_shown(named(self.reps.values(), name, "sales rep", "list_sales_reps"))
+
+    @tool(read_only=True)
+    def get_sales_results(self, rep_id: t.RepId) -> t.RepResults:
+        """Show the sums of a sales rep's won and open deals, and the quota."""
+        row = self._rep(rep_id)
+        own = self.deals.where(lambda d: d.rep_id == rep_id)
         return {
-            "territories": territories,
-            "reps": reps,
-            "companies": companies,
-            "leads": leads,
-            "contacts": contacts,
-            "deals": deals,
-            "lines": lines,
-            "activities": activities,
+            "rep_id": rep_id,
+            "won": self._total(d for d in own if d.stage == "won"),
+            "open": self._total(d for d in own if d.stage in r.OPEN),
+            "quota": money(row.quota),
         }
 
-    # -- companies and people ----------------------------------------------------------------------
+    # -- companies -------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def find_company(self, name: KnownName) -> CompanyShown:
-        """Finds a company by its name."""
-        return _company_shown(named(self.companies.values(), name, "company", "list_companies"))
-
-    @tool(read_only=True)
-    def list_companies(
-        self, territory_id: Annotated[TerritoryId | None, Field(description="Only of this territory.")] = None, limit: Limit = 5
-    ) -> list[CompanyShown]:
-        """Lists companies, all or those of one territory."""
+    def list_crm_companies(self, territory_id: t.OfTerritory = None, limit: Limit = 5) -> list[t.CompanyRow]:
+        """List the companies, all or those of one territory."""
         if territory_id is not None:
             self._territory(territory_id)
         rows = self.companies.where(lambda c: territory_id in (None, c.territory_id))
-        return [_company_shown(row) for row in rows[: int(limit)]]
+        return [company_row(row) for row in rows[: int(limit)]]
 
-    @tool()
-    def add_company(
-        self,
-        name: NewName,
-        territory_id: TerritoryId,
-        city: Annotated[str, Field(min_length=1, max_length=40, description="Where it is.")],
-    ) -> CompanyShown:
-        """Adds a company to one of the user's territories."""
-        self._check_mine(territory_id)
-        name = unused(self.companies.values(), name, "company")
-        place = plain(city, "city")
-        key = self.companies.fresh("cmp", name)
-        return _company_shown(self.companies.put(key, Company(key, name, territory_id, place)))
+    @tool(read_only=True)
+    def find_crm_company(self, name: t.KnownName) -> t.CompanyRow:
+        """Find a company by its name."""
+        return company_row(named(self.companies.values(), name, "company", "list_crm_companies"))
 
-    @tool(destructive=True)
-    def merge_companies(self, kept_id: CompanyId, merged_id: CompanyId) -> Merged:
-        """Moves all deals and contacts of one company to another of the same territory, and removes the first."""
-        kept, merged = self._company(kept_id), self._company(merged_id)
-        if kept_id == merged_id:
-            raise ToolError("invalid_value", "both are the same company", "Give two different companies.")
-        if kept.territory_id != merged.territory_id:
-            raise ToolError("conflict", "they are in different territories", "Merge companies of one territory.")
-        self._check_mine(kept.territory_id)
-        for deal in self.deals.where(lambda d: d.company_id == merged_id):
-            self.deals.update(deal.deal_id, company_id=kept_id)
-        for contact in self.contacts.where(lambda c: c.company_id == merged_id):
-            self.contacts.update(contact.contact_id, company_id=kept_id)
-        self.companies.remove(merged_id)
+    @tool(read_only=True)
+    def get_crm_company(self, company_id: t.CompanyId) -> t.CompanyShown:
+        """Show a company: industry, territory, whether it has bought, and how many deals are open."""
+        row = self._company(company_id)
+        deals = self.deals.where(lambda d: d.company_id == company_id)
         return {
-            "company_id": kept_id,
-            "deals": sum(d.company_id == kept_id for d in self.deals.values()),
-            "contacts": sum(c.company_id == kept_id for c in self.contacts.values()),
+            "company_id": company_id,
+            "name": row.name,
+            "industry": row.industry,
+            "territory_id": row.territory_id,
+            "customer": any(d.stage == "won" for d in deals),
+            "open_deals": sum(d.stage in r.OPEN for d in deals),
         }
 
-    @tool(read_only=True)
-    def find_contact(self, name: KnownName) -> ContactShown:
-        """Finds a contact by the full name."""
-        return _contact_shown(named(self.contacts.values(), name, "contact", "list_company_contacts"))
-
-    @tool(read_only=True)
-    def list_company_contacts(self, company_id: CompanyId, limit: Limit = 5) -> list[ContactShown]:
-        """Lists the contacts at a company."""
-        self._company(company_id)
-        return [_contact_shown(c) for c in self.contacts.where(lambda c: c.company_id == company_id)[: int(limit)]]
-
-    @tool(read_only=True)
-    def find_lead(self, name: KnownName) -> LeadShown:
-        """Finds a lead by the full name."""
-        return _lead_shown(named(self.leads.values(), name, "lead", "list_leads"))
-
-    @tool(read_only=True)
-    def list_leads(
-        self,
-        least_score: Annotated[int, Field(ge=0, le=100, description="Only leads of this score or more.")] = 0,
-        limit: Limit = 5,
-    ) -> list[LeadShown]:
-        """Lists open leads, the best first."""
-        rows = self.leads.where(lambda r: r.status == "open" and r.score >= least_score)
-        return [_lead_shown(row) for row in sorted(rows, key=lambda r: (-r.score, r.lead_id))[: int(limit)]]
-
     @tool()
-    def convert_lead(self, lead_id: LeadId, company_id: CompanyId) -> Converted:
-        """Makes an open lead a contact of a company in the lead's territory."""
-        lead, company = self._lead(lead_id), self._company(company_id)
-        self._check_mine(lead.territory_id)
-        if company.territory_id != lead.territory_id:
-            raise ToolError("conflict", "the company is in another territory", "list_companies shows a territory's companies.")
-        key = self.contacts.fresh("cct", lead.name, company_id)
-        email = f"{lead.name.replace(' ', '.').lower()}@example.com"
-        self.contacts.put(key, Contact(key, lead.name, company_id, email))
-        self.leads.update(lead_id, status="converted", contact_id=key)
-        return {"contact_id": key, "company_id": company_id}
+    def add_crm_company(self, territory_id: t.TerritoryId, company: t.NewCompany) -> t.CompanyMade:
+        """Add a company to one of the user's territories."""
+        self._my_territory(territory_id)
+        name, city = unused(self.companies.values(), company["name"], "company"), plain(company["city"], "city")
+        return self._add_company(name, territory_id, city, company.get("industry", "retail"))
 
-    @tool()
-    def discard_lead(self, lead_id: LeadId) -> LeadDone:
-        """Gives up an open lead of the user's territories."""
-        self._check_mine(self._lead(lead_id).territory_id)
-        self.leads.update(lead_id, status="discarded")
-        return {"lead_id": lead_id, "status": "discarded"}
+    def _add_company(self, name: str, territory_id: str, city: str, industry: t.Industry) -> t.CompanyMade:
+        key = self.companies.fresh("cmp", name)
+        self.companies.put(key, r.Company(key, name, territory_id, city, industry))
+        return {"company_id": key, "territory_id": territory_id}
 
     @tool(idempotent=True)
-    def score_lead(self, lead_id: LeadId, score: Annotated[int, Field(ge=0, le=100, description="0 to 100.")]) -> LeadShown:
-        """Changes how promising an open lead is."""
-        self._lead(lead_id)
-        return _lead_shown(self.leads.update(lead_id, score=int(score)))
-
-    # -- deals -------------------------------------------------------------------------------------
-
-    @tool(read_only=True)
-    def find_deal(self, name: KnownName) -> DealShown:
-        """Finds a deal by its name."""
-        return self._deal_shown(named(self.deals.values(), name, "deal", "list_deals"))
+    def rename_crm_company(self, company_id: t.CompanyId, name: t.NewName) -> t.CompanyNamed:
+        """Give a company of the user's territories another name."""
+        self._my_company(company_id)
+        others = self.companies.where(lambda c: c.company_id != company_id)
+        row = self.companies.update(company_id, name=unused(others, name, "company"))
+        return {"company_id": company_id, "name": row.name}
 
     @tool(read_only=True)
-    def list_deals(self, stage: AnyStage = "any", limit: Limit = 5) -> list[DealShown]:
-        """Lists deals, in all stages or one."""
-        return [self._deal_shown(d) for d in self.deals.values() if stage in ("any", d.stage)][: int(limit)]
+    def list_duplicate_companies(self, limit: Limit = 5) -> list[t.CompanyTwin]:
+        """List pairs of companies in one city whose names begin with the same word."""
+        pairs = twins((row.alike, row) for row in self.companies.values())
+        return [
+            {
+                "company_id": one.company_id,
+                "name": one.name,
+                "duplicate_id": other.company_id,
+                "duplicate_name": other.name,
+            }
+            for one, other in pairs[: int(limit)]
+        ]
+
+    @tool(destructive=True)
+    def merge_crm_companies(self, kept_id: t.CompanyId, merged_id: t.CompanyId) -> t.CompanyMerged:
+        """Move all contacts and deals of the second company to the first, and remove the second; both must be the user's."""
+        self._my_company(kept_id)
+        self._my_company(merged_id)
+        if kept_id == merged_id:
+            raise ToolError("invalid_value", "both are the same company", "Give two different companies.")
+        deals = self.deals.where(lambda d: d.company_id == merged_id)
+        contacts = self.contacts.where(lambda c: c.company_id == merged_id)
+        for deal in deals:
+            self.deals.update(deal.deal_id, company_id=kept_id)
+        for contact in contacts:
+            self.contacts.update(contact.contact_id, company_id=kept_id)
+        self.companies.remove(merged_id)
+        return {"company_id": kept_id, "deals": len(deals), "contacts": len(contacts)}
+
+    # -- contacts --------------------------------------------------------------------------------
 
     @tool(read_only=True)
-    def list_company_deals(self, company_id: CompanyId, limit: Limit = 5) -> list[DealShown]:
-        """Lists a company's deals."""
+    def list_crm_contacts(self, company_id: t.CompanyId, limit: Limit = 5) -> list[t.ContactRow]:
+        """List the contacts at a company."""
         self._company(company_id)
-        return [self._deal_shown(d) for d in self.deals.where(lambda d: d.company_id == company_id)[: int(limit)]]
+        rows = self.contacts.where(lambda c: c.company_id == company_id)
+        return [{"contact_id": row.contact_id, "name": row.name, "job": row.job} for row in rows[: int(limit)]]
 
     @tool(read_only=True)
-    def get_deal(self, deal_id: DealId) -> DealTold:
-        """A deal's company, stage, amount, discount in per cent and contact."""
+    def find_crm_contact(self, name: t.KnownName) -> t.ContactShown:
+        """Find a contact by the full name."""
+        return contact_shown(named(self.contacts.values(), name, "contact", "list_crm_contacts"))
+
+    @tool()
+    def add_crm_contact(self, company_id: t.CompanyId, contact: t.NewContact) -> t.ContactAt:
+        """Add a person at a company of the user's territories."""
+        self._my_company(company_id)
+        name, job = unused(self.contacts.values(), contact["name"], "contact"), plain(contact["job"], "job")
+        return self._add_contact(name, company_id, job)
+
+    def _add_contact(self, name: str, company_id: str, job: str) -> t.ContactAt:
+        key = self.contacts.fresh("cct", name)
+        self.contacts.put(key, r.Contact(key, name, company_id, job, r.address_of(name)))
+        return {"contact_id": key, "company_id": company_id}
+
+    @tool(idempotent=True)
+    def move_crm_contact(self, contact_id: t.ContactId, company_id: t.CompanyId) -> t.ContactAt:
+        """Note that a contact of the user's territories works for another company; not while on an open deal."""
+        self._my_contact(contact_id)
+        self._company(company_id)
+        busy = self.deals.where(lambda d: d.contact_id == contact_id and d.stage in r.OPEN)
+        if busy and self.contacts[contact_id].company_id != company_id:
+            raise ToolError("conflict", f"this is the contact of {busy[0].deal_id}", "Use set_deal_contact on it first.")
+        self.contacts.update(contact_id, company_id=company_id)
+        return {"contact_id": contact_id, "company_id": company_id}
+
+    @tool(destructive=True)
+    def remove_crm_contact(self, contact_id: t.ContactId) -> t.ContactGone:
+        """Remove a contact of the user's territories who is on no deal."""
+        row = self._my_contact(contact_id)
+        busy = self.deals.where(lambda d: d.contact_id == contact_id)
+        if busy:
+            raise ToolError("conflict", f"this is the contact of {busy[0].deal_id}", "Use merge_crm_contacts if it is double.")
+        for lead in self.leads.where(lambda x: x.contact_id == contact_id):
+            self.leads.update(lead.lead_id, contact_id="")
+        self.contacts.remove(contact_id)
+        left = sum(c.company_id == row.company_id for c in self.contacts.values())
+        return {"contact_id": contact_id, "contacts_left": left}
+
+    @tool(read_only=True)
+    def list_duplicate_contacts(self, limit: Limit = 5) -> list[t.ContactTwin]:
+        """List pairs of contacts with the same e-mail address."""
+        pairs = twins((row.email, row) for row in self.contacts.values())
+        return [
+            {
+                "contact_id": one.contact_id,
+                "name": one.name,
+                "duplicate_id": other.contact_id,
+                "duplicate_name": other.name,
+            }
+            for one, other in pairs[: int(limit)]
+        ]
+
+    @tool(destructive=True)
+    def merge_crm_contacts(self, kept_id: t.ContactId, merged_id: t.ContactId) -> t.ContactMerged:
+        """Put the first contact on all deals of the second, at the same company of the user, and remove the second."""
+        kept, merged = self._my_contact(kept_id), self._my_contact(merged_id)
+        if kept_id == merged_id:
+            raise ToolError("invalid_value", "both are the same contact", "Give two different contacts.")
+        if kept.company_id != merged.company_id:
+            raise ToolError("conflict", "they are at different companies", "Use merge_crm_companies or move_crm_contact first.")
+        deals = self.deals.where(lambda d: d.contact_id == merged_id)
+        for deal in deals:
+            self.deals.update(deal.deal_id, contact_id=kept_id)
+        for lead in self.leads.where(lambda x: x.contact_id == merged_id):
+            self.leads.update(lead.lead_id, contact_id=kept_id)
+        self.contacts.remove(merged_id)
+        return {"contact_id": kept_id, "deals": len(deals)}
+
+    # -- leads -----------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_leads(self, status: t.AnyLeadStatus = "any", least_score: t.LeastScore = 0, limit: Limit = 5) -> list[t.LeadRow]:
+        """List the leads, the most promising first."""
+        rows = self.leads.where(lambda x: status in ("any", x.status) and x.score >= least_score)
+        return [lead_row(row) for row in sorted(rows, key=lambda x: (-x.score, x.lead_id))[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_lead(self, name: t.KnownName) -> t.LeadRow:
+        """Find a lead by the full name."""
+        return lead_row(named(self.leads.values(), name, "lead", "list_leads"))
+
+    @tool(read_only=True)
+    def get_lead(self, lead_id: t.LeadId) -> t.LeadShown:
+        """Show a lead: employer, territory, score and status."""
+        row = self._lead(lead_id)
+        return {
+            "lead_id": lead_id,
+            "name": row.name,
+            "employer": row.employer,
+            "territory_id": row.territory_id,
+            "score": row.score,
+            "status": row.status,
+        }
+
+    @tool()
+    def add_lead(self, territory_id: t.TerritoryId, lead: t.NewLead) -> t.LeadSet:
+        """Add a new lead to one of the user's territories."""
+        self._my_territory(territory_id)
+        name = unused(self.leads.values(), lead["name"], "lead")
+        employer, city = plain(lead["employer"], "employer"), plain(lead["city"], "city")
+        key = self.leads.fresh("lead", name)
+        row = self.leads.put(key, r.Lead(key, name, employer, city, territory_id, lead["source"], 50))
+        return {"lead_id": key, "status": row.status}
+
+    @tool(idempotent=True)
+    def score_lead(self, lead_id: t.LeadId, score: t.Score) -> t.LeadScored:
+        """Change how promising a lead of the user's territories is."""
+        self._my_lead(lead_id)
+        return {"lead_id": lead_id, "score": self.leads.update(lead_id, score=int(score)).score}
+
+    @tool()
+    def set_lead_status(self, lead_id: t.LeadId, status: t.NewLeadStatus) -> t.LeadSet:
+        """Move a lead of the user on, from new to working to qualified, or discard it."""
+        row = self._my_lead(lead_id)
+        allowed = r.LEAD_MOVES[row.status]
+        if status not in allowed:
+            raise ToolError("wrong_state", f"the lead is {row.status}", f"It can become {' or '.join(allowed)}.")
+        return {"lead_id": lead_id, "status": self.leads.update(lead_id, status=status).status}
+
+    @tool()
+    def convert_lead(self, lead_id: t.LeadId, company_id: t.IntoCompany = None) -> t.Converted:
+        """Make a qualified lead a contact of a company in its territory, or of a new company."""
+        lead = self._my_lead(lead_id)
+        if lead.status != "qualified":
+            raise ToolError("wrong_state", f"the lead is {lead.status}", "Use set_lead_status to qualify it.")
+        name = unused(self.contacts.values(), lead.name, "contact")
+        if company_id is None:
+            known = next((c for c in self.companies.values() if c.name.casefold() == lead.employer.casefold()), None)
+            if known is not None:
+                raise ToolError("conflict", f"{lead.employer} is in the book already", f"Give company_id {known.company_id}.")
+            company_id = self._add_company(lead.employer, lead.territory_id, lead.city, "retail")["company_id"]
+        elif self._company(company_id).territory_id != lead.territory_id:
+            raise ToolError("conflict", "the company is in another territory", "list_crm_companies shows a territory's.")
+        made = self._add_contact(name, company_id, "buyer")
+        self.leads.update(lead_id, status="converted", contact_id=made["contact_id"])
+        return {"contact_id": made["contact_id"], "company_id": company_id}
+
+    # -- deals -----------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def search_deals(self, filter: t.DealFilter, limit: Limit = 5) -> list[t.DealRow]:
+        """List the deals that satisfy all conditions of the filter, the largest first."""
+        rep, territory, stage = filter.get("rep_id"), filter.get("territory_id"), filter.get("stage", "any")
+        if rep is not None:
+            self._rep(rep)
+        if territory is not None:
+            self._territory(territory)
+        least = cents(filter["min_amount"]) if "min_amount" in filter else 0
+        last = date_of(filter["closes_by"]).isoformat() if "closes_by" in filter else "9999"
+        rows = [
+            (self._amount(d), d)
+            for d in self.deals.values()
+            if rep in (None, d.rep_id)
+            and territory in (None, self.companies[d.company_id].territory_id)
+            and (stage in ("any", d.stage) or (stage == "open" and d.stage in r.OPEN))
+            and d.closes <= last
+        ]
+        rows = sorted((row for row in rows if row[0] >= least), key=lambda row: (-row[0], row[1].deal_id))
+        return [self._deal_row(d) for _, d in rows[: int(limit)]]
+
+    @tool(read_only=True)
+    def list_company_deals(self, company_id: t.CompanyId, limit: Limit = 5) -> list[t.DealRow]:
+        """List the deals with a company."""
+        self._company(company_id)
+        return [self._deal_row(d) for d in self.deals.where(lambda d: d.company_id == company_id)[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_deal(self, name: t.KnownName) -> t.DealRow:
+        """Find a deal by its name."""
+        return self._deal_row(named(self.deals.values(), name, "deal", "search_deals"))
+
+    @tool(read_only=True)
+    def get_deal(self, deal_id: t.DealId) -> t.DealShown:
+        """Show a deal: company, sales rep, stage, amount and the day by which it should close."""
         row = self._deal(deal_id)
         return {
             "deal_id": deal_id,
             "company_id": row.company_id,
-            "stage": row.stage,
-            "amount": money(self._amount(row)),
-            "discount": row.discount,
-            "contact": self.contacts[row.contact_id].name if row.contact_id else "nobody",
-        }
-
-    @tool()
-    def open_deal(
-        self,
-        name: NewName,
-        company_id: CompanyId,
-        lines: Annotated[list[NewLine], Field(min_length=1, max_length=6, description="What is sold.")],
-    ) -> DealDone:
-        """Opens a new deal with a company of the user's territories, to close in 60 days."""
-        self._check_mine(self._company(company_id).territory_id)
-        name = unused(self.deals.values(), name, "deal")
-        products = [(plain(line["name"], "name"), int(line["pieces"]), cents(line["price"])) for line in lines]
-        key = self.deals.fresh("deal", name)
-        closes = self.now.date().fromordinal(self.now.date().toordinal() + 60).isoformat()
-        row = self.deals.put(key, Deal(key, name, company_id, "new", closes))
-        for n, (product, pieces, price) in enumerate(products):
-            line_id = self.lines.fresh("dln", key, n, product)
-            self.lines.put(line_id, Product(line_id, key, product, pieces, price))
-        return self._done(row)
-
-    @tool(read_only=True)
-    def list_deal_lines(self, deal_id: DealId, limit: Limit = 5) -> list[LineShown]:
-        """Lists what a deal sells."""
-        self._deal(deal_id)
-        rows = self.lines.where(lambda r: r.deal_id == deal_id)[: int(limit)]
-        return [{"line_id": r.line_id, "name": r.name, "pieces": r.pieces, "price": money(r.price)} for r in rows]
-
-    @tool()
-    def add_deal_line(self, deal_id: DealId, line: Annotated[NewLine, Field(description="What is sold.")]) -> DealDone:
-        """Adds a product to a deal that is open."""
-        row = self._open(deal_id)
-        product, price = plain(line["name"], "name"), cents(line["price"])
-        count = sum(r.deal_id == deal_id for r in self.lines.values())
-        if count >= 12:
-            raise ToolError("insufficient", "a deal has 12 lines at most", "Use remove_deal_line first.")
-        key = self.lines.fresh("dln", deal_id, product, int(line["pieces"]), price)
-        self.lines.put(key, Product(key, deal_id, product, int(line["pieces"]), price))
-        return self._done(row)
-
-    @tool(destructive=True)
-    def remove_deal_line(self, line_id: LineId) -> DealDone:
-        """Removes a product from an open deal; the last one stays."""
-        line = existing(self.lines, line_id, "line", "list_deal_lines")
-        row = self._open(line.deal_id)
-        if sum(r.deal_id == line.deal_id for r in self.lines.values()) == 1:
-            raise ToolError("wrong_state", "this is the deal's only line", "Add another one first, or lose the deal.")
-        self.lines.remove(line_id)
-        return self._done(row)
-
-    @tool()
-    def advance_deal(self, deal_id: DealId) -> DealDone:
-        """Moves an open deal one stage on; a proposal needs a contact."""
-        row = self._open(deal_id)
-        if row.stage == STAGES[-1]:
-            raise ToolError("wrong_state", f"{deal_id} is in negotiation", "Use win_deal or lose_deal.")
-        after = STAGES[STAGES.index(row.stage) + 1]
-        if after == "proposal" and not row.contact_id:
-            raise ToolError("wrong_state", "nobody gets this proposal", "Use set_deal_contact first.")
-        return self._done(self.deals.update(deal_id, stage=after))
-
-    @tool(idempotent=True)
-    def set_deal_contact(self, deal_id: DealId, contact_id: ContactId) -> DealTold:
-        """Names the contact of an open deal, somebody at its company."""
-        row = self._open(deal_id)
-        contact = existing(self.contacts, contact_id, "contact", "list_company_contacts")
-        if contact.company_id != row.company_id:
-            raise ToolError("conflict", f"{contact.name} is at another company", "list_company_contacts shows who is there.")
-        self.deals.update(deal_id, contact_id=contact_id)
-        return self.get_deal(deal_id)
-
-    @tool(idempotent=True)
-    def set_deal_discount(
-        self, deal_id: DealId, percent: Annotated[int, Field(ge=0, le=40, description="Off the amount.")]
-    ) -> DealDone:
-        """Changes the discount of an open deal; above 20 only in negotiation."""
-        row = self._open(deal_id)
-        if percent > 20 and row.stage != "negotiation":
-            raise ToolError("denied", "more than 20 per cent needs negotiation", "Use advance_deal first, or give less.")
-        return self._done(self.deals.update(deal_id, discount=int(percent)))
-
-    @tool(idempotent=True)
-    def reschedule_deal(self, deal_id: DealId, day: Date) -> DealShown:
-        """Changes the day by which an open deal should close."""
-        self._open(deal_id)
-        when = date_of(day)
-        if when < self.now.date():
-            raise ToolError("invalid_value", f"{day} is in the past", "Give a day from today on.")
-        return self._deal_shown(self.deals.update(deal_id, closes=when.isoformat()))
-
-    @tool()
-    def win_deal(self, deal_id: DealId) -> DealDone:
-        """Closes a deal in negotiation as won; nothing planned may be left."""
-        row = self._open(deal_id)
-        if row.stage != "negotiation":
-            raise ToolError("wrong_state", f"{deal_id} is {row.stage}", "advance_deal brings it to negotiation.")
-        left = [a.activity_id for a in self.activities.values() if a.deal_id == deal_id and a.status == "planned"]
-        if left:
-            raise ToolError("wrong_state", f"{left[0]} is still planned", "Use finish_activity or cancel_activity first.")
-        return self._done(self.deals.update(deal_id, stage="won"))
-
-    @tool(destructive=True)
-    def lose_deal(
-        self, deal_id: DealId, reason: Annotated[Literal["price", "timing", "competitor", "no_need"], Field(description="Why.")]
-    ) -> DealDone:
-        """Closes an open deal as lost and cancels what is planned for it."""
-        self._open(deal_id)
-        for activity in self.activities.where(lambda a: a.deal_id == deal_id and a.status == "planned"):
-            self.activities.update(activity.activity_id, status="cancelled")
-        return self._done(self.deals.update(deal_id, stage="lost", reason=reason))
-
-    # -- activities --------------------------------------------------------------------------------
-
-    @tool()
-    def plan_activity(self, deal_id: DealId, kind: Kind, subject: Line, day: Date) -> ActivityDone:
-        """Plans something to do for an open deal, today or later."""
-        self._open(deal_id)
-        text, when = plain(subject), date_of(day)
-        if when < self.now.date():
-            raise ToolError("invalid_value", f"{day} is in the past", "Give a day from today on.")
-        key = self.activities.fresh("act", deal_id, kind, text, day)
-        self.activities.put(key, Activity(key, kind, text, deal_id, when.isoformat()))
-        return {"activity_id": key, "status": "planned"}
-
-    @tool(read_only=True)
-    def list_activities(self, deal_id: DealId, limit: Limit = 5) -> list[ActivityShown]:
-        """Lists what is planned for a deal, the next first."""
-        self._deal(deal_id)
-        rows = self.activities.where(lambda a: a.deal_id == deal_id and a.status == "planned")
-        return [_activity_shown(a) for a in sorted(rows, key=lambda a: (a.day, a.activity_id))[: int(limit)]]
-
-    @tool(read_only=True)
-    def list_overdue_activities(self, limit: Limit = 5) -> list[ActivityShown]:
-        """Lists planned activities whose day is over."""
-        today = f"{self.now:%Y-%m-%d}"
-        return [
-            _activity_shown(a) for a in self.activities.where(lambda a: a.status == "planned" and a.day < today)[: int(limit)]
-        ]
-
-    @tool()
-    def finish_activity(self, activity_id: ActivityId) -> ActivityDone:
-        """Notes that a planned activity was done."""
-        self._planned(activity_id)
-        self.activities.update(activity_id, status="done")
-        return {"activity_id": activity_id, "status": "done"}
-
-    @tool()
-    def cancel_activity(self, activity_id: ActivityId) -> ActivityDone:
-        """Cancels a planned activity."""
-        self._planned(activity_id)
-        self.activities.update(activity_id, status="cancelled")
-        return {"activity_id": activity_id, "status": "cancelled"}
-
-    # -- team and forecast -------------------------------------------------------------------------
-
-    @tool(read_only=True)
-    def find_rep(self, name: KnownName) -> RepShown:
-        """Finds a sales representative by the full name."""
-        return self._rep_shown(named(self.reps.values(), name, "representative", "list_reps"))
-
-    @tool(read_only=True)
-    def list_reps(self, limit: Limit = 5) -> list[RepShown]:
-        """Lists the sales representatives; the user is the first."""
-        return [self._rep_shown(r) for r in self.reps.values()][: int(limit)]
-
-    @tool(read_only=True)
-    def list_territories(self, limit: Limit = 5) -> list[TerritoryShown]:
-        """Lists territories with their representatives."""
-        rows = list(self.territories.values())[: int(limit)]
-        return [{"territory_id": t.territory_id, "name": t.name, "rep_id": t.rep_id} for t in rows]
-
-    @tool(read_only=True)
-    def find_territory(self, name: KnownName) -> TerritoryShown:
-        """Finds a territory by its name."""
-        row = named(self.territories.values(), name, "territory", "list_territories")
-        return {"territory_id": row.territory_id, "name": row.name, "rep_id": row.rep_id}
-
-    @tool()
-    def hand_over_territory(self, territory_id: TerritoryId, rep_id: RepId) -> TerritoryShown:
-        """Gives one of the user's territories to another representative; the last one stays."""
-        row = self._check_mine(territory_id)
-        if existing(self.reps, rep_id, "representative", "list_reps").user:
-            raise ToolError("conflict", "the territory is the user's already", "Name another representative.")
-        if sum(t.rep_id == row.rep_id for t in self.territories.values()) == 1:
-            raise ToolError("denied", "this is the user's only territory", "It cannot be given away.")
-        self.territories.update(territory_id, rep_id=rep_id)
-        return {"territory_id": territory_id, "name": row.name, "rep_id": rep_id}
-
-    @tool(read_only=True)
-    def get_forecast(self, until: Date) -> Forecast:
-        """Open deals that should close by a day: their amount, and what of it is expected by stage."""
-        last = date_of(until).isoformat()
-        rows = self.deals.where(lambda d: d.stage in STAGES and d.closes <= last)
-        amounts = [(self._amount(d), CHANCE[d.stage]) for d in rows]
-        expected = sum(value * chance // 100 for value, chance in amounts)
-        return {"deals": len(rows), "amount": money(sum(v for v, _ in amounts)), "expected": money(expected)}
-
-    @tool(read_only=True)
-    def list_pipeline(self) -> list[StageShown]:
-        """How many deals each stage has, and what they are worth."""
-        shown: list[StageShown] = []
-        for stage in (*STAGES, "won", "lost"):
-            rows = [d for d in self.deals.values() if d.stage == stage]
-            shown.append({"stage": stage, "deals": len(rows), "amount": money(sum(map(self._amount, rows)))})  # type: ignore[typeddict-item]
-        return shown
-
-    # -- helpers -----------------------------------------------------------------------------------
-
-    def _company(self, company_id: str) -> Company:
-        return existing(self.companies, company_id, "company", "list_companies")
-
-    def _territory(self, territory_id: str) -> Territory:
-        return existing(self.territories, territory_id, "territory", "list_territories")
-
-    def _check_mine(self, territory_id: str) -> Territory:
-        row = self._territory(territory_id)
-        if not self.reps[row.rep_id].user:
-            raise ToolError("denied", f"{row.name} is the territory of {self.reps[row.rep_id].name}", "Ask them.")
-        return row
-
-    def _lead(self, lead_id: str) -> Lead:
-        row = existing(self.leads, lead_id, "lead", "list_leads")
-        if row.status != "open":
-            raise ToolError("wrong_state", f"{lead_id} is {row.status}", "list_leads shows the open ones.")
-        return row
-
-    def _deal(self, deal_id: str) -> Deal:
-        return existing(self.deals, deal_id, "deal", "list_deals")
-
-    def _open(self, deal_id: str) -> Deal:
-        row = self._deal(deal_id)
-        self._check_mine(self.companies[row.company_id].territory_id)
-        if row.stage in ("won", "lost"):
-            raise ToolError("wrong_state", f"{deal_id} is {row.stage}", "Only open deals can be changed.")
-        return row
-
-    def _planned(self, activity_id: str) -> Activity:
-        row = existing(self.activities, activity_id, "activity", "list_activities")
-        if row.status != "planned":
-            raise ToolError("wrong_state", f"{activity_id} is {row.status}", "list_activities shows the planned ones.")
-        return row
-
-    def _amount(self, row: Deal) -> int:
-        return sum(r.pieces * r.price for r in self.lines.values() if r.deal_id == row.deal_id) * (100 - row.discount) // 100
-
-    def _deal_shown(self, row: Deal) -> DealShown:
-        return {
-            "deal_id": row.deal_id,
-            "name": row.name,
+            "rep_id": row.rep_id,
             "stage": row.stage,
             "amount": money(self._amount(row)),
             "closes": row.closes,
         }
 
-    def _done(self, row: Deal) -> DealDone:
-        return {"deal_id": row.deal_id, "stage": row.stage, "amount": money(self._amount(row))}
+    @tool()
+    def open_deal(self, company_id: t.CompanyId, name: t.NewName, lines: t.Lines) -> t.DealMade:
+        """Open a deal of the user with a company of the user's territories, to close in 60 days."""
+        self._my_company(company_id)
+        name = unused(self.deals.values(), name, "deal")
+        prices = {line["product_id"]: self._product(line["product_id"]).price for line in lines}
+        if len(prices) < len(lines):
+            raise ToolError("invalid_value", "a product is named twice", "Add its pieces up on one line.")
+        key = self.deals.fresh("deal", name)
+        closes = (self.now + USUAL).date().isoformat()
+        row = self.deals.put(key, r.Deal(key, name, company_id, self._me().rep_id, "new", closes))
+        for line in lines:
+            self._put_line(key, line["product_id"], int(line["pieces"]))
+        return {"deal_id": key, "stage": row.stage, "amount": money(self._amount(row))}
 
-    def _rep_shown(self, row: Rep) -> RepShown:
+    def _put_line(self, deal_id: str, product_id: str, pieces: int) -> r.Line:
+        key = self.lines.fresh("dln", deal_id, product_id)
+        return self.lines.put(key, r.Line(key, deal_id, product_id, pieces, self.products[product_id].price))
+
+    @tool(idempotent=True)
+    def assign_deal(self, deal_id: t.DealId, rep_id: t.RepId) -> t.DealOwner:
+        """Give an open deal to a sales rep; only its rep and the rep of its territory can."""
+        row, rep = self._deal(deal_id), self._rep(rep_id)
+        territory = self.territories[self.companies[row.company_id].territory_id]
+        if not (self.reps[row.rep_id].user or self.reps[territory.rep_id].user):
+            raise ToolError("denied", "neither the deal nor its territory is the user's", f"Ask {self.reps[row.rep_id].name}.")
+        if row.stage not in r.OPEN:
+            raise ToolError("wrong_state", f"the deal is {row.stage}", "search_deals shows the open ones.")
+        self._check_discount(row, rep)
+        return {"deal_id": deal_id, "rep_id": self.deals.update(deal_id, rep_id=rep_id).rep_id}
+
+    @tool()
+    def move_deal(self, deal_id: t.DealId, stage: t.NewStage) -> t.DealStage:
+        """Move an open deal of the user one stage on or back; a proposal needs a contact, a discount ends before it."""
+        row = self._my_deal(deal_id)
+        allowed = r.next_to(row.stage)
+        if stage not in allowed:
+            raise ToolError("wrong_state", f"the deal is in stage {row.stage}", f"It can move to {' or '.join(allowed)}.")
+        if stage == "proposal" and not row.contact_id:
+            raise ToolError("wrong_state", "the deal has no contact", "Use set_deal_contact first.")
+        row = self.deals.update(deal_id, stage=stage, discount=row.discount if stage in r.PRICED else 0)
+        return {"deal_id": deal_id, "stage": row.stage}
+
+    @tool(read_only=True)
+    def get_deal_contact(self, deal_id: t.DealId) -> t.DealContact:
+        """Show whom to talk to about a deal."""
+        row = self._deal(deal_id)
+        if not row.contact_id:
+            raise ToolError("not_found", "the deal has no contact", "Use set_deal_contact.")
+        return {"deal_id": deal_id, "contact_id": row.contact_id, "name": self.contacts[row.contact_id].name}
+
+    @tool(idempotent=True)
+    def set_deal_contact(self, deal_id: t.DealId, contact_id: t.ContactId) -> t.DealContact:
+        """Name the contact of an open deal of the user, somebody at its company."""
+        row, contact = self._my_deal(deal_id), self._contact(contact_id)
+        if contact.company_id != row.company_id:
+            raise ToolError("conflict", f"{contact.name} is at another company", "list_crm_contacts shows who is there.")
+        self.deals.update(deal_id, contact_id=contact_id)
+        return {"deal_id": deal_id, "contact_id": contact_id, "name": contact.name}
+
+    @tool(idempotent=True)
+    def reschedule_deal(self, deal_id: t.DealId, closes: t.Closes) -> t.DealCloses:
+        """Change the day by which an open deal of the user should close."""
+        self._my_deal(deal_id)
+        return {"deal_id": deal_id, "closes": self.deals.update(deal_id, closes=self._from_today(closes)).closes}
+
+    @tool()
+    def win_deal(self, deal_id: t.DealId) -> t.DealStage:
+        """Close a deal of the user in negotiation as won; nothing may be planned for it."""
+        self._my_deal(deal_id, "negotiation")
+        planned = self._next({deal_id})
+        if planned:
+            raise ToolError(
+                "wrong_state", f"{planned[0].activity_id} is still planned", "Use finish_activity or cancel_activity first."
+            )
+        return {"deal_id": deal_id, "stage": self.deals.update(deal_id, stage="won", closes=self._today()).stage}
+
+    @tool()
+    def lose_deal(self, deal_id: t.DealId, reason: t.Lost) -> t.DealStage:
+        """Close an open deal of the user as lost, and cancel what is planned for it."""
+        self._my_deal(deal_id)
+        for activity in self._next({deal_id}):
+            self.activities.update(activity.activity_id, status="cancelled")
+        row = self.deals.update(deal_id, stage="lost", reason=reason, closes=self._today())
+        return {"deal_id": deal_id, "stage": row.stage}
+
+    @tool()
+    def reopen_deal(self, deal_id: t.DealId, closes: t.Closes) -> t.DealStage:
+        """Open a lost deal of the user again, in stage qualified and without discount."""
+        row = self._my_deal(deal_id, "lost")
+        there = row.contact_id and self.contacts[row.contact_id].company_id == row.company_id
+        row = self.deals.update(
+            deal_id,
+            stage="qualified",
+            reason="",
+            discount=0,
+            closes=self._from_today(closes),
+            contact_id=row.contact_id if there else "",
+        )
+        return {"deal_id": deal_id, "stage": row.stage}
+
+    # -- lines and quotes ------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def list_crm_products(self, limit: Limit = 5) -> list[t.ProductShown]:
+        """List the products that can be sold, cheapest first."""
+        rows = sorted(self.products.values(), key=lambda p: (p.price, p.product_id))
+        return [product_shown(row) for row in rows[: int(limit)]]
+
+    @tool(read_only=True)
+    def find_crm_product(self, name: t.KnownName) -> t.ProductShown:
+        """Find a product by its name, with its price."""
+        return product_shown(named(self.products.values(), name, "product", "list_crm_products"))
+
+    @tool(read_only=True)
+    def list_deal_lines(self, deal_id: t.DealId, limit: Limit = 5) -> list[t.LineShown]:
+        """List what a deal sells, with prices per piece."""
+        self._deal(deal_id)
+        return [
+            {
+                "line_id": line.line_id,
+                "product_id": line.product_id,
+                "name": self.products[line.product_id].name,
+                "pieces": line.pieces,
+                "price": money(line.price),
+            }
+            for line in self._lines(deal_id)[: int(limit)]
+        ]
+
+    @tool(read_only=True)
+    def get_deal_quote(self, deal_id: t.DealId) -> t.DealQuote:
+        """Show what a deal costs: the sum of its lines, the discount and the total."""
+        row, lines = self._deal(deal_id), self._lines(deal_id)
         return {
-            "rep_id": row.rep_id,
-            "name": row.name,
-            "territories": sum(t.rep_id == row.rep_id for t in self.territories.values()),
+            "deal_id": deal_id,
+            "lines": len(lines),
+            "subtotal": money(r.subtotal_of(lines)),
+            "discount_percent": row.discount,
+            "total": money(self._amount(row)),
         }
 
+    @tool()
+    def add_deal_line(self, deal_id: t.DealId, line: t.NewLine) -> t.LineMade:
+        """Add a product to a deal of the user that is not yet in negotiation."""
+        self._my_deal(deal_id, *r.LINES_OPEN)
+        product, lines = self._product(line["product_id"]), self._lines(deal_id)
+        if any(x.product_id == product.product_id for x in lines):
+            raise ToolError("conflict", f"{product.name} is in the deal already", "Use set_line_pieces instead.")
+        if len(lines) >= r.MOST_LINES:
+            raise ToolError("insufficient", f"a deal has {r.MOST_LINES} lines at most", "Use remove_deal_line first.")
+        return self._line_made(self._put_line(deal_id, product.product_id, int(line["pieces"])))
 
-def _company_shown(row: Company) -> CompanyShown:
-    return {"company_id": row.company_id, "name": row.name, "city": row.city, "territory_id": row.territory_id}
+    @tool(idempotent=True)
+    def set_line_pieces(self, line_id: t.LineId, pieces: t.Pieces) -> t.LineMade:
+        """Change how many pieces a line of a deal of the user has; not from negotiation on."""
+        row = existing(self.lines, line_id, "line", "list_deal_lines")
+        self._my_deal(row.deal_id, *r.LINES_OPEN)
+        return self._line_made(self.lines.update(line_id, pieces=int(pieces)))
 
+    @tool(destructive=True)
+    def remove_deal_line(self, line_id: t.LineId) -> t.DealAmount:
+        """Remove a product from a deal of the user; not from negotiation on, and the last one stays."""
+        row = existing(self.lines, line_id, "line", "list_deal_lines")
+        self._my_deal(row.deal_id, *r.LINES_OPEN)
+        if len(self._lines(row.deal_id)) == 1:
+            raise ToolError("wrong_state", "this is the deal's only line", "Use add_deal_line first, or lose_deal.")
+        self.lines.remove(line_id)
+        return self._deal_amount(row.deal_id)
 
-def _contact_shown(row: Contact) -> ContactShown:
-    return {"contact_id": row.contact_id, "name": row.name, "company_id": row.company_id, "email": row.email}
+    @tool(idempotent=True)
+    def set_deal_discount(self, deal_id: t.DealId, percent: t.Percent) -> t.DealAmount:
+        """Change the discount of a deal of the user in proposal or negotiation, up to what the user may give."""
+        self._my_deal(deal_id, *r.PRICED)
+        most = self._me().max_discount
+        if percent > most:
+            raise ToolError("denied", f"the user may give {most} percent at most", "Give less, or use assign_deal.")
+        self.deals.update(deal_id, discount=int(percent))
+        return self._deal_amount(deal_id)
 
+    # -- notes and activities --------------------------------------------------------------------
 
-def _lead_shown(row: Lead) -> LeadShown:
-    return {"lead_id": row.lead_id, "name": row.name, "employer": row.employer, "score": row.score, "status": row.status}
+    @tool(read_only=True)
+    def list_deal_notes(self, deal_id: t.DealId, limit: Limit = 5) -> list[t.NoteShown]:
+        """List the notes on a deal."""
+        self._deal(deal_id)
+        rows = self.notes.where(lambda n: n.deal_id == deal_id)
+        return [{"note_id": n.note_id, "author": self.reps[n.author].name, "text": n.text} for n in rows[: int(limit)]]
 
+    @tool()
+    def add_deal_note(self, deal_id: t.DealId, text: t.NoteText) -> t.NoteCount:
+        """Write a note on any deal."""
+        self._deal(deal_id)
+        said = plain(text, "note")
+        count = sum(n.deal_id == deal_id for n in self.notes.values())
+        if count >= r.MOST_NOTES:
+            raise ToolError("insufficient", f"a deal has {r.MOST_NOTES} notes at most", "Use delete_deal_note first.")
+        key = self.notes.fresh("dnote", deal_id, said)
+        self.notes.put(key, r.Note(key, deal_id, self._me().rep_id, said))
+        return {"deal_id": deal_id, "notes": count + 1}
 
-def _activity_shown(row: Activity) -> ActivityShown:
-    return {"activity_id": row.activity_id, "kind": row.kind, "name": row.name, "deal_id": row.deal_id, "day": row.day}
+    @tool(destructive=True)
+    def delete_deal_note(self, note_id: t.NoteId) -> t.NoteCount:
+        """Delete one of the user's own notes."""
+        row = existing(self.notes, note_id, "note", "list_deal_notes")
+        if not self.reps[row.author].user:
+            raise ToolError("denied", f"the note is {self.reps[row.author].name}'s", "Only own notes can be deleted.")
+        self.notes.remove(note_id)
+        return {"deal_id": row.deal_id, "notes": sum(n.deal_id == row.deal_id for n in self.notes.values())}
+
+    @tool(read_only=True)
+    def list_activities(self, deal_id: t.DealId, limit: Limit = 5) -> list[t.ActivityShown]:
+        """List what is planned for a deal, the next first."""
+        self._deal(deal_id)
+        return [activity_shown(row) for row in self._next({deal_id})[: int(limit)]]
+
+    @tool(read_only=True)
+    def list_rep_activities(self, rep_id: t.RepId, limit: Limit = 5) -> list[t.ActivityShown]:
+        """List what is planned for the deals of a sales rep, the next first."""
+        self._rep(rep_id)
+        own = {d.deal_id for d in self.deals.values() if d.rep_id == rep_id}
+        return [activity_shown(row) for row in self._next(own)[: int(limit)]]
+
+    @tool(read_only=True)
+    def list_overdue_activities(self, limit: Limit = 5) -> list[t.ActivityShown]:
+        """List planned activities whose day is over, the oldest first."""
+        today = self._today()
+        rows = [a for a in self._next(set(self.deals)) if a.day < today]
+        return [activity_shown(row) for row in rows[: int(limit)]]
+
+    @tool()
+    def plan_activity(self, deal_id: t.DealId, activity: t.NewActivity) -> t.ActivitySet:
+        """Plan a call, meeting, e-mail or task for an open deal of the user."""
+        deal, kind = self._my_deal(deal_id), activity["kind"]
+        subject, day = plain(activity["subject"], "subject"), self._from_today(activity["day"])
+        if kind != "task" and not deal.contact_id:
+            raise ToolError("wrong_state", "the deal has no contact", "Use set_deal_contact first, or plan a task.")
+        if any((a.kind, a.subject, a.day) == (kind, subject, day) for a in self._next({deal_id})):
+            raise ToolError("conflict", "just this is planned already", "list_activities shows what is.")
+        key = self.activities.fresh("act", deal_id, kind, subject, day)
+        row = self.activities.put(key, r.Activity(key, deal_id, kind, subject, day))
+        return {"activity_id": key, "status": row.status}
+
+    @tool(idempotent=True)
+    def move_activity(self, activity_id: t.ActivityId, day: t.Day) -> t.ActivityMoved:
+        """Put a planned activity of the user off to another day."""
+        self._planned(activity_id)
+        return {"activity_id": activity_id, "day": self.activities.update(activity_id, day=self._from_today(day)).day}
+
+    @tool()
+    def finish_activity(self, activity_id: t.ActivityId) -> t.ActivitySet:
+        """Note that a planned activity of the user was done."""
+        self._planned(activity_id)
+        return {"activity_id": activity_id, "status": self.activities.update(activity_id, status="done").status}
+
+    @tool(destructive=True)
+    def cancel_activity(self, activity_id: t.ActivityId) -> t.ActivitySet:
+        """Cancel a planned activity of the user."""
+        self._planned(activity_id)
+        return {"activity_id": activity_id, "status": self.activities.update(activity_id, status="cancelled").status}
+
+    # -- forecast --------------------------------------------------------------------------------
+
+    @tool(read_only=True)
+    def get_forecast(self, until: t.Until, rep_id: t.OfRep = None) -> t.Forecast:
+        """Sum up the open deals that should close by a day: their amount, and what is expected by their stages."""
+        last = date_of(until).isoformat()
+        if rep_id is not None:
+            self._rep(rep_id)
+        rows = self.deals.where(lambda d: d.stage in r.OPEN and d.closes <= last and rep_id in (None, d.rep_id))
+        expected = sum(self._amount(d) * r.CHANCE[d.stage] // 100 for d in rows)
+        return {"deals": len(rows), "amount": self._total(rows), "expected": money(expected)}
+
+    @tool(read_only=True)
+    def list_pipeline_stages(self, limit: Limit = 6) -> list[t.StageShown]:
+        """List the stages of the pipeline with their deals, and the chance that a deal of the stage is won."""
+        shown: list[t.StageShown] = []
+        for stage in (*r.OPEN, *r.CLOSED)[: int(limit)]:
+            rows = self.deals.where(lambda d, stage=stage: d.stage == stage)  # type: ignore[misc]
+            shown.append(
+                {
+                    "stage": stage,
+                    "deals": len(rows),
+                    "amount": self._total(rows),
+                    "chance_percent": r.CHANCE[stage],
+                }
+            )
+        return shown

@@ -136,6 +136,11 @@ class Link:
         if self.folder is not None:
             self.folder.remove()
 
+    def kill(self) -> None:
+        """Kills the server without waiting; `close` has to follow."""
+        if self._pipe is not None:
+            self._pipe.kill()
+
     def end(self, patience: float | None = None) -> None:
         """`close` that leaves the folder."""
         self._loop.run(self._end(self.config.deadlines.stop if patience is None else patience))

@@ -53,9 +53,8 @@ def checked(config: ServerConfig, tools: Tools) -> Tools:
     for name, count in Counter(str(tool.get("name")) for tool in kept).items():
         if count > 1 or not NAME.fullmatch(name):
             wrong = "is listed twice" if count > 1 else "has a name that no model can write"
-            raise OutsideError(
-                f"outside server {config.name!r}: its tool {name[:80]!r} {wrong}; to leave it out, name the others in {where}.tools"
-            )
+            remedy = f"to leave it out, name the others in {where}.tools"
+            raise OutsideError(f"outside server {config.name!r}: its tool {name[:80]!r} {wrong}; {remedy}")
     if not kept:
         raise OutsideError(f"outside server {config.name!r} lists no tools")
     return kept

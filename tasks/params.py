@@ -70,6 +70,7 @@ Server = Literal[
     "crm",
     "email",
     "filesystem",
+    "food_delivery",
     "iot_devices",
     "issue_tracker",
     "maps",

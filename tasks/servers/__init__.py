@@ -24,6 +24,7 @@ NAMES = (
     "crm",
     "email",
     "filesystem",
+    "food_delivery",
     "iot_devices",
     "issue_tracker",
     "maps",

@@ -6,10 +6,11 @@
     python -m tasks.servers serve banking --transport http --port 8765
     python -m tasks.servers call banking find_account '{"name": "Garden"}' --seed 7
     python -m tasks.servers graph banking --out data/graph
+    python -m tasks.servers list|show|call ... --config mcp.json       # the servers of an mcp.json (docs/outside.md)
 
 `list --json` prints a list of {"name", "tools": [names]}. `call` prints the result as a model reads it. `graph` writes
 which tool must run before which, as JSON and as a picture (tasks.servers.graph). Exit status:
-0 done, 1 the tool refused or the address cannot be served, 2 the command line is wrong.
+0 done, 1 the tool refused, an outside server failed or the address cannot be served, 2 the command line is wrong.
 
 Left out: several calls in one session; use `serve` with an MCP client for that.
 """
@@ -23,12 +24,13 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tasks.records import ToolSpec
-from tasks.servers import NAMES, Environment, environment, server
+from tasks.servers import NAMES, Environment, ToolCrashError, environment
 from tasks.servers.typed import ENTITY
 from tasks.toolbox.execute import render_result
 from tasks.toolbox.faults import FaultError
@@ -48,6 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except ToolCrashError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # whoever read the output, `head` for example, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -56,30 +61,48 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.command == "list":
-        return list_servers(args.json)
-    if args.command == "show":
-        return show(args.name)
-    if args.command == "call":
-        return call(args.name, args.tool, args.arguments, args.seed)
+    if args.command in ("list", "show", "call"):
+        with opened(getattr(args, "name", None), args.config) as servers:
+            if args.command == "list":
+                return list_servers(servers, args.json)
+            if args.command == "show":
+                return show(servers)
+            return call(servers, args.tool, args.arguments, args.seed)
     if args.command == "graph":
         return graph(args.name, args.out, args.seed)
     return serve(args)
 
 
-def list_servers(as_json: bool) -> int:
-    """Prints the servers of the library with their tools."""
+@contextmanager
+def opened(names: str | None, config: Path | None) -> Iterator[Environment]:
+    """The named servers, or all, of the library or of an mcp.json. Raises UsageError, ToolCrashError."""
+    if config is None:
+        yield named_servers(",".join(NAMES) if names is None else names)
+        return
+    # Late, because the protocol's library takes a second to import.
+    from tasks.servers.outside import ConfigError, load
+
+    try:
+        found = load(config, None if names is None else [name.strip() for name in names.split(",")])
+    except ConfigError as error:
+        raise UsageError(str(error)) from error
+    with found:
+        yield found
+
+
+def list_servers(servers: Environment, as_json: bool) -> int:
+    """Prints servers with their tools."""
     if as_json:
-        print(json.dumps([{"name": name, "tools": list(server(name).specs)} for name in NAMES], indent=1))
+        print(json.dumps([{"name": found.name, "tools": list(found.specs)} for found in servers.servers], indent=1))
         return 0
-    for name in NAMES:
-        print(f"{name:14} {len(server(name).specs):3} tools  {server(name).title}")
+    for found in servers.servers:
+        print(f"{found.name:14} {len(found.specs):3} tools  {found.title}")
     return 0
 
 
-def show(names: str) -> int:
+def show(servers: Environment) -> int:
     """Prints the tools of some servers with their arguments."""
-    for found in named_servers(names).servers:
+    for found in servers.servers:
         print(f"{found.name}: {found.title}\n")
         for spec in found.specs.values():
             _show_tool(spec)
@@ -115,10 +138,10 @@ def _kind(schema: Mapping[str, Any]) -> str:
     return str(schema.get("format") or schema.get("type") or "any")
 
 
-def call(names: str, tool: str, text: str, seed: int) -> int:
+def call(servers: Environment, tool: str, text: str, seed: int) -> int:
     """Runs one call on a new session and prints its result."""
-    servers = named_servers(names)
     if tool not in servers.specs:
+        names = ",".join(servers.names)
         raise UsageError(f"{names} has no tool {tool!r}.{_nearest(tool, servers.specs)} See: show {servers.names[0]}")
     try:
         arguments = loads(text)
@@ -211,11 +234,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     seed: dict[str, Any] = {"type": _bounded(0, 2**63 - 1), "default": 0, "help": "seed of the state (default 0)"}
 
+    config: dict[str, Any] = {"type": Path, "metavar": "MCP.JSON", "help": "the servers of this file, not the library's"}
+
     one = commands.add_parser("list", help="all servers")
     one.add_argument("--json", action="store_true", help='a list of {"name", "tools": [names]}')
+    one.add_argument("--config", **config)
 
     one = commands.add_parser("show", help="one server's tools")
     one.add_argument("name", metavar="NAME[,NAME]")
+    one.add_argument("--config", **config)
 
     one = commands.add_parser("serve", help="as an MCP server")
     one.add_argument("name", metavar="NAME[,NAME]")
@@ -231,6 +258,7 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("tool", metavar="TOOL")
     one.add_argument("arguments", metavar="JSON", help="the arguments, one JSON object")
     one.add_argument("--seed", **seed)
+    one.add_argument("--config", **config)
 
     one = commands.add_parser("graph", help="which tool must run before which")
     one.add_argument("name", metavar="NAME[,NAME]")

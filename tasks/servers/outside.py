@@ -30,7 +30,7 @@ from tasks.servers import outside_folder as folders
 from tasks.servers.outside_answer import inward, outward, read_answer, refused
 from tasks.servers.outside_config import ConfigError, ServerConfig, read_config
 from tasks.servers.outside_link import AnswerError, Link, Loop, OutsideError
-from tasks.servers.outside_listing import OutsideServer, checked, named
+from tasks.servers.outside_listing import Listing, OutsideServer, checked, named
 from tasks.servers.session import Environment, Session
 
 __all__ = ["ConfigError", "OutsideEnvironment", "OutsideError", "OutsideServer", "OutsideSession", "load"]
@@ -113,8 +113,7 @@ class OutsideEnvironment(Environment):
         self._finalizer = weakref.finalize(self, self._open.close)  # also when the interpreter ends
         self._manifests: dict[int, folders.Manifest] = {}
         try:
-            listed = [(config, _listed(config, self._open)) for config in configs]
-            super().__init__(named(listed))  # type: ignore[arg-type]
+            super().__init__(named([_listed(config, self._open) for config in configs]))  # type: ignore[arg-type]
         except BaseException:
             self.close()
             raise
@@ -158,11 +157,11 @@ class OutsideEnvironment(Environment):
         return self._manifests[index]
 
 
-def _listed(config: ServerConfig, opened: _Open) -> list[dict[str, Any]]:
+def _listed(config: ServerConfig, opened: _Open) -> Listing:
     """The tools of a server, from a process that is started for that."""
     link = opened.open(config, 0)
     try:
-        return checked(config, link.tools())
+        return Listing(config, link.about, checked(config, link.tools()))
     finally:
         opened.end(link)
 

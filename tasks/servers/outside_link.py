@@ -99,6 +99,8 @@ class Link:
         self._seed = seed
         self._pipe: Pipe | None = None
         self._dispatcher: JSONRPCDispatcher[Any] | None = None
+        self.about = ""
+        """The server's own name and version, from the handshake."""
         self._version = ""
         self._holding: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
@@ -167,7 +169,9 @@ class Link:
                 reading, writing = await self._streams(stack)
                 self._dispatcher = JSONRPCDispatcher(reading, writing)
                 session = await stack.enter_async_context(ClientSession(dispatcher=self._dispatcher))
-                self._version = str((await session.initialize()).protocol_version)
+                known = await session.initialize()
+                self._version = str(known.protocol_version)
+                self.about = " ".join(f"{known.server_info.name} {known.server_info.version}".split())[:80]
                 ready.set_result(None)
                 await self._stop.wait()
         except asyncio.CancelledError:

@@ -1,7 +1,7 @@
 """From what outside servers list to the servers of an environment: names, specs, and who is asked for what.
 
     tools = checked(config, link.tools())
-    servers = named([(config, tools), ...])
+    servers = named([Listing(config, link.about, tools), ...])
 
 Left out: tools that a server adds later (`list_changed`): the tools of an environment are those of its first listing.
 """
@@ -12,7 +12,6 @@ import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tasks.records import ToolSpec
@@ -22,6 +21,15 @@ from tasks.servers.outside_schema import NAME, SchemaRefusedError, spec_of, wrap
 
 Tools = list[dict[str, Any]]
 """Entries of tools/list, as plain JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one server said: its own name and version, and its tools."""
+
+    config: ServerConfig
+    about: str
+    tools: Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +68,16 @@ def checked(config: ServerConfig, tools: Tools) -> Tools:
     return kept
 
 
-def named(listed: Sequence[tuple[ServerConfig, Tools]]) -> list[OutsideServer]:
+def named(listed: Sequence[Listing]) -> list[OutsideServer]:
     """The servers, with prefixes for the names that more than one of them offers. Raises OutsideError for a bad schema."""
-    offered = Counter(tool["name"] for _, tools in listed for tool in tools)
+    offered = Counter(tool["name"] for each in listed for tool in each.tools)
     servers = []
-    for config, tools in listed:
+    for each in listed:
+        config = each.config
         specs: dict[str, ToolSpec] = {}
         own_names: dict[str, str] = {}
         packed = set()
-        for tool in tools:
+        for tool in each.tools:
             own = tool["name"]
             name = own if offered[own] == 1 else f"{config.name}_{own}"
             try:
@@ -79,6 +88,7 @@ def named(listed: Sequence[tuple[ServerConfig, Tools]]) -> list[OutsideServer]:
             own_names[name] = own
             if wrapped(tool.get("outputSchema")):
                 packed.add(name)
-        title = f"Outside server: {'by url' if config.url else Path(config.command or '').name}."
-        servers.append(OutsideServer(config.name, title, specs, own_names, frozenset(packed), config))
+        servers.append(
+            OutsideServer(config.name, f"Outside server: {each.about}.", specs, own_names, frozenset(packed), config)
+        )
     return servers

@@ -128,7 +128,7 @@ class _Plain:
             for pointer, name in list(self.recursive.items()):
                 if name not in definitions:
                     definitions[name] = self.walk(self.target(pointer), (pointer,))
-        self.schema: dict[str, Any] = schema if isinstance(schema, dict) else {}
+        self.schema: dict[str, Any] = schema
         if definitions:
             self.schema["$defs"] = definitions
 
@@ -147,14 +147,14 @@ class _Plain:
             raise ValueError(f"its reference {pointer[:80]!r} is by anchor; use a path from the root")
         return place
 
-    def walk(self, node: Any, open_: tuple[str, ...]) -> Any:
+    def walk(self, node: Any, open_: tuple[str, ...]) -> dict[str, Any]:
         """One schema; `open_` are the references that led to it."""
         self.left -= 1
         if self.left < 0 or len(open_) > DEPTH:
             raise ValueError(f"it has more than {NODES} places, or references nested more than {DEPTH} deep")
         if not isinstance(node, Mapping):
             if isinstance(node, bool):
-                return node
+                return {} if node else {"not": {}}
             raise ValueError(f"it has {type(node).__name__} where a schema belongs")
         if "$dynamicRef" in node or "$recursiveRef" in node:
             raise ValueError("it has a dynamic reference, which depends on other schemas")
@@ -169,14 +169,14 @@ class _Plain:
             name = self.recursive.setdefault(reference, f"r{len(self.recursive)}")
             return {"$ref": f"#/$defs/{name}", **rest}
         found = self.walk(target, (*open_, reference))
-        if isinstance(found, bool) or set(rest) & set(found) - {"description", "default", "examples"}:
+        if set(rest) & set(found) - {"description", "default", "examples"}:
             return {"allOf": [found], **rest}
         return {**found, **rest}
 
     def keywords(self, node: Mapping[str, Any], open_: tuple[str, ...]) -> dict[str, Any]:
         """The keywords of one schema, those of older drafts translated."""
 
-        def inner(value: Any) -> Any:
+        def inner(value: Any) -> dict[str, Any]:
             return self.walk(value, open_)
 
         found: dict[str, Any] = {}
@@ -188,7 +188,7 @@ class _Plain:
                 if "additionalItems" in node:
                     found["items"] = inner(node["additionalItems"])
             elif key in _ONE or key in _MORE:
-                found[key] = inner(value)
+                found[key] = value if isinstance(value, bool) else inner(value)
             elif key in _LISTS and isinstance(value, list):
                 found[key] = [inner(each) for each in value]
             elif key in _MAPPINGS and isinstance(value, Mapping):

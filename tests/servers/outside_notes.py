@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 
 server = MCPServer("notes")
@@ -21,7 +22,7 @@ READS = ToolAnnotations(read_only_hint=True)
 def _path(note_id: int) -> Path:
     path = FOLDER / f"{note_id}.json"
     if not path.is_file():
-        raise ValueError(f"note {note_id} not found")
+        raise ToolError(f"note {note_id} not found")
     return path
 
 

@@ -67,13 +67,17 @@ class Loop:
     """An asyncio event loop on a thread of its own; coroutines from any thread run on it."""
 
     def __init__(self) -> None:
+        self.closed = False
         self._loop = asyncio.new_event_loop()
         # A daemon, because an interpreter that ends waits for all others before it closes any environment.
         self._thread = threading.Thread(target=self._loop.run_forever, name="rungs-outside", daemon=True)
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of a coroutine, or what it raises. Interrupted, it cancels it."""
+        """The result of a coroutine, or what it raises. Interrupted, it cancels it. Raises OutsideError when closed."""
+        if self.closed:
+            work.close()
+            raise OutsideError("the environment of these outside servers is closed")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -82,11 +86,20 @@ class Loop:
             raise
 
     def close(self) -> None:
-        """Ends the thread. Closing twice is harmless."""
-        if not self._loop.is_closed():
+        """Ends what runs, and the thread. Closing twice is harmless."""
+        if not self.closed:
+            self.run(_end_others())
+            self.closed = True
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+
+async def _end_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 class Link:
@@ -145,6 +158,8 @@ class Link:
 
     def end(self, patience: float | None = None) -> None:
         """`close` that leaves the folder."""
+        if self._loop.closed:
+            return  # which ended every server
         self._loop.run(self._end(self.config.deadlines.stop if patience is None else patience))
 
     # -- on the event loop --------------------------------------------------------------------

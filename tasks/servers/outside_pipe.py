@@ -138,6 +138,7 @@ class Pipe:
             status = await asyncio.wait_for(self._process.wait(), GRACE)
         except TimeoutError:
             return "closed its standard output"
+        await asyncio.wait(self._tasks[-1:], timeout=GRACE)  # the end of what it said
         return _ended(status, self.limits)
 
     async def _write(self, sent: MemoryObjectReceiveStream[SessionMessage]) -> None:

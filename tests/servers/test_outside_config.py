@@ -116,7 +116,7 @@ def test_a_mistake_names_file_key_and_remedy(tmp_path: Path, case: str) -> None:
 
 TEXTS = {
     "{]": "line 1: not JSON",
-    '{"mcpServers": {},\n "mcpServers": {}}': "line 2: not JSON: .*twice|line 2: not JSON",
+    '{"mcpServers": {},\n "mcpServers": {}}': "line 2: not JSON",
     "[]": "the file: .* is wrong: it should be an object",
     "{}": "mcpServers: missing; add it",
     '{"mcpServers": {}}': "mcpServers: {} is wrong: it should have at least 1",
@@ -132,5 +132,5 @@ def test_a_file_that_is_none(tmp_path: Path, text: str) -> None:
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError, match=f"^{path}: ({TEXTS[text]})"):
         read_config(path)
-    with pytest.raises(ConfigError, match="none.json: no such file; give the path"):
+    with pytest.raises(ConfigError, match=r"none\.json: no such file; give the path"):
         read_config(tmp_path / "none.json")

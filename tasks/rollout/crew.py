@@ -76,6 +76,7 @@ class Crew:
         training = self.policy.model.training
         self.policy.model.eval()
         waiting = list(enumerate(parts(pairs, self.most)))
+        count = len(waiting)
         found: dict[int, list[Trajectory]] = {}
         busy: dict[int, int] = {}  # worker -> the part that it has
 
@@ -86,7 +87,7 @@ class Crew:
 
         for worker in range(len(self.workers)):
             give(worker)
-        while len(found) < len(parts(pairs, self.most)):
+        while len(found) < count:
             if waiting:  # this process works too; the others are asked afterwards
                 number, part = waiting.pop(0)
                 found[number] = run(self.policy, self.servers, part, limits, temperature, seed)

@@ -13,33 +13,14 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 from functools import cache
+from typing import get_args
 
+from tasks.params import Server as LibraryServer
 from tasks.servers.session import Environment, Server, Session, SessionClosedError, ToolCrashError
 from tasks.servers.tool import ToolError
 
-NAMES = (
-    "banking",
-    "budget",
-    "calendar",
-    "crm",
-    "email",
-    "filesystem",
-    "food_delivery",
-    "iot_devices",
-    "issue_tracker",
-    "maps",
-    "marketplace",
-    "payments",
-    "retail_chain",
-    "shopping",
-    "social_media",
-    "team_chat",
-    "trading",
-    "travel_booking",
-    "vehicle",
-    "video_meeting",
-)
-"""The servers of the library, in the order in which they are listed."""
+NAMES: tuple[str, ...] = get_args(LibraryServer)
+"""The servers of the library, in the order in which they are listed; settings hold the list, which they must know early."""
 
 __all__ = [
     "NAMES",

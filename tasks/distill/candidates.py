@@ -22,6 +22,7 @@ from tasks.distill.view import View
 from tasks.records import Edge, Task, canonical_json
 from tasks.servers.tool import FAULT_KINDS
 from tasks.toolbox.faults import FAULTS
+from tasks.toolbox.pointer import parts
 
 Kind = Literal["suggest", "pitfall", "bonus", "answer"]
 
@@ -189,8 +190,7 @@ def _equations(task: Task) -> Iterator[Candidate]:
 
 
 def _name(pointer: str) -> str:
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
-    return f"`{'.'.join(parts)}`"
+    return f"`{'.'.join(parts(pointer))}`"
 
 
 def _words(kind: str) -> str:

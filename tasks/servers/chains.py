@@ -22,6 +22,7 @@ import networkx as nx
 from tasks.servers.fill import UnfillableError, fill, inputs
 from tasks.servers.sampler import Live, collect, sample
 from tasks.servers.session import Environment, Session
+from tasks.toolbox.pointer import get
 
 SHORTEST, LONGEST = 2, 10
 PATIENCE = 40
@@ -146,14 +147,8 @@ def _attempt(
 
 def _identifiers(schema: dict[str, Any], arguments: dict[str, Any], entity: str) -> list[str]:
     """The identifiers of a kind among a call's arguments."""
-    found = []
-    for each in inputs(schema):
-        value: Any = arguments
-        for part in each.pointer.split("/")[1:]:
-            value = value[int(part)] if isinstance(value, list) else value.get(part) if isinstance(value, dict) else None
-        if each.entity == entity and isinstance(value, str):
-            found.append(value)
-    return found
+    found = (get(arguments, each.pointer) for each in inputs(schema) if each.entity == entity)
+    return [value for value in found if isinstance(value, str)]
 
 
 def _fitted(environment: Environment, seed: int, calls: Sequence[tuple[str, dict[str, Any]]]) -> Fitted:

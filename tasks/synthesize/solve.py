@@ -15,6 +15,7 @@ from typing import Any
 from tasks.records import Edge, GoldCall, Result
 from tasks.servers import Environment, Session
 from tasks.synthesize.plan import Bound, Plan
+from tasks.toolbox.pointer import at
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +26,6 @@ class Outcome:
     results: list[Result]
     answer: Any
     digest: str
-
-
-def at(content: Any, pointer: str) -> Any:
-    """The value at a JSON Pointer. Raises LookupError when there is none."""
-    for part in pointer.split("/")[1:]:
-        if isinstance(content, list):
-            content = content[int(part)] if part.isdigit() else content[len(content)]
-        elif isinstance(content, dict):
-            content = content[part.replace("~1", "/").replace("~0", "~")]
-        else:
-            raise LookupError(pointer)
-    return content
 
 
 def execute(plan: Plan, session: Session, untouched: str) -> Outcome | str:

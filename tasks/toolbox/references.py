@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from tasks.records import Edge, canonical_json
+from tasks.toolbox.pointer import get
 from tasks.toolbox.schema import Violation
 from tasks.toolbox.strictjson import MAX_DEPTH
 
@@ -204,20 +205,7 @@ def chain_depth(needs: Mapping[str, Iterable[Edge]]) -> int:
 
 def literal_violations(violations: Iterable[Violation], arguments: Any) -> list[Violation]:
     """`violations` without the types and values of references, which have neither before they are resolved."""
-    return [v for v in violations if v.kind not in ("type", "value") or not is_reference(_at(arguments, v.path))]
-
-
-def _at(value: Any, pointer: str) -> Any:
-    """What stands at a JSON Pointer; None where nothing does."""
-    for part in pointer.split("/")[1:]:
-        step = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and step.isascii() and step.isdigit() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return None
-    return value
+    return [v for v in violations if v.kind not in ("type", "value") or not is_reference(get(arguments, v.path))]
 
 
 def _escape(part: str) -> str:

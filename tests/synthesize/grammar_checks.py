@@ -22,8 +22,9 @@ from tasks.servers.world import HELD_OUT_FROM, World
 from tasks.synthesize.grammar import Constant, Field, Goal, Grammar, Ref, Referent, Slot, grammar
 from tasks.synthesize.lexicon import Lexicon
 from tasks.synthesize.plan import CannotError, Drawer, Plan
-from tasks.synthesize.solve import Outcome, at, execute
+from tasks.synthesize.solve import Outcome, execute
 from tasks.synthesize.speak import request
+from tasks.toolbox.pointer import at
 
 SEEDS = (0, 1, 2, 3, HELD_OUT_FROM, HELD_OUT_FROM + 1, HELD_OUT_FROM + 2)
 

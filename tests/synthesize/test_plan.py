@@ -14,7 +14,8 @@ from tasks.servers.world import World
 from tasks.synthesize.grammar import Constant, Field, Goal, Grammar, Number, Ref, Referent, grammar, spoken
 from tasks.synthesize.lexicon import MOST, Lexicon, references, share
 from tasks.synthesize.plan import Bound, CannotError, Drawer, Plan, Planned
-from tasks.synthesize.solve import at, chain_depth, execute, replays, spare
+from tasks.synthesize.solve import chain_depth, execute, replays, spare
+from tasks.toolbox.pointer import at
 
 SPOKEN = spoken()
 SEED = 11

@@ -16,10 +16,11 @@ from tasks.records import Task, digest_of, write_shards
 from tasks.servers import environment
 from tasks.servers.world import HELD_OUT_FROM
 from tasks.synthesize.grammar import grammar, spoken
-from tasks.synthesize.solve import at, chain_depth
+from tasks.synthesize.solve import chain_depth
 from tasks.synthesize.splits import combination, mark_unseen, names_in, shared_names
 from tasks.synthesize.tasks import VALIDATION_FROM, SynthesisError, TooFewError, make
 from tasks.synthesize.worlds import Job, Split, draw_world, kept_out, leaks, sources
+from tasks.toolbox.pointer import at
 
 SPOKEN = spoken()
 SMALL = Synthesize(train=120, validation=24, test=60, worlds=6, depths={1: 1.0, 2: 2.0, 3: 1.0, 4: 1.0, 5: 1.0, 6: 1.0})
